@@ -109,9 +109,9 @@ def digest(console: Console, day: str | None, html: bool) -> None:
     found = digest_of(store, night, unread)
     where = place_of(console, load_workspace(console.folder).queue.settings.site_url)
     value: dict[str, Any] = {
-        "night": found.date,
+        "night": night.date,
         "heading": heading_of(found),
-        "seconds": found.seconds,
+        "seconds": night.seconds,
         "usd": found.usd,
         "left_out": found.left_out,
         "questions": [],

@@ -17,7 +17,7 @@ from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text import translations
 from pipeline.text.normalise import clean
-from pipeline.vault.model import Card, Night, batch_of, card_of, folded, nights_from
+from pipeline.vault.model import Card, Night, batch_of, nights_from, read_card
 from pipeline.vault.notes.mornings import Group, ended_as, groups_of, news_words, outcome_words, standing_words
 from pipeline.vault.output.escaping import duration, money, sentence
 
@@ -28,15 +28,22 @@ WIDTH = 72  # characters of a line, as mail readers like it
 class Digest:
     """A night's questions as their last run left them, each with its session's card, None if its log cannot be read.
 
-    ``left_out`` counts skipped ones; ``problems`` say what was not built, and which streams cannot be read.
+    ``problems`` say what was not built, and which streams cannot be read.
     """
 
-    date: str
-    seconds: float
-    usd: float
+    night: Night
     questions: tuple[tuple[QueryEnded, Card | None], ...]
-    left_out: int
     problems: tuple[str, ...]
+
+    @property
+    def left_out(self) -> int:
+        """How many questions were skipped."""
+        return len({entry.query_id for entry in self.night.left_out})
+
+    @property
+    def usd(self) -> float:
+        """What the runs cost that came to their end."""
+        return sum(batch.end.cost.charged_usd for batch in self.night.batches if batch.end)
 
 
 def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
@@ -52,29 +59,20 @@ def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
 
 def digest_of(store: EventStore, night: Night, unread: Iterable[str] = ()) -> Digest:
     """Return the digest of a night; a session that cannot be read is named, not left out."""
-    last = night.last
-    left_out = {entry.query_id for batch in night.batches for entry in batch.skipped} - last.keys()
-    questions, not_made = [], tuple(dict.fromkeys(text for batch in night.batches for text in batch.not_made))
-    for entry in last.values():
+    questions = []
+    for entry in night.last.values():
         card = None
         with suppress(LogError):
-            state, events = folded(store, entry.session)
-            card = card_of(state, events) if state.query else None
+            card = read_card(store, entry.session)
         questions.append((entry, card))
-    return Digest(
-        date=night.date,
-        seconds=sum(batch.end.duration_s for batch in night.batches if batch.end),
-        usd=sum(batch.end.cost.charged_usd for batch in night.batches if batch.end),
-        questions=tuple(questions),
-        left_out=len(left_out),
-        problems=(*not_made, *unread, *(f"{one.query}: its log cannot be read" for one, card in questions if card is None)),
-    )
+    lost = (f"{entry.query}: its log cannot be read" for entry, card in questions if card is None)
+    return Digest(night, tuple(questions), (*night.not_made, *unread, *lost))
 
 
 def heading_of(digest: Digest) -> str:
     """Return the night in a line, as a mail's subject: ``Night of 21 November 2026: 3 answered, 1 failed``."""
     words = outcome_words(ended_as(one.status, card) for one, card in digest.questions)
-    return f"Night of {translations.day(digest.date)}: {words or 'nothing was due'}"
+    return f"Night of {translations.day(digest.night.date)}: {words or 'nothing was due'}"
 
 
 _GROUPS: dict[Group, str] = {
@@ -121,7 +119,7 @@ def _lines(digest: Digest) -> Iterator[tuple[str, str, Card | None]]:
     groups = groups_of(digest.questions)
     cost = f", {money(digest.usd)}" if digest.usd else ""
     left_out = f"; {translations.count(digest.left_out, 'question')} left out" if digest.left_out else ""
-    took = duration(digest.seconds) if digest.seconds else "interrupted"
+    took = duration(digest.night.seconds) if digest.night.seconds else "interrupted"
     lines: list[tuple[str, str, Card | None]] = [("summary", f"{heading_of(digest)} ({took}{cost}{left_out})", None)]
     for group, title in _GROUPS.items():
         found = groups.get(group, [])

@@ -20,7 +20,6 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from pipeline.domain import fold
 from pipeline.domain.events import night_events as n
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
@@ -28,7 +27,7 @@ from pipeline.domain.events.records import Kind, kind_of
 from pipeline.domain.events.session_events import PageRead
 from pipeline.domain.events.upkeep_events import import_of
 from pipeline.domain.findings import disputed_facts, news_of, open_gaps, sheet_of, shown_sources
-from pipeline.domain.session_rules import summary_of
+from pipeline.domain.session_rules import state_of, summary_of
 from pipeline.domain.state import SessionState, workers_in_order
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import TalkState, Turn, read_talk
@@ -88,19 +87,6 @@ class News:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerCard:
-    """A worker's id, the path of the note that shows it, and the name of its perspective.
-
-    ``block``: where it is in the session's note, if it is folded into that; "" if it has a note of its own.
-    """
-
-    id: str
-    path: str
-    name: str
-    block: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Quoted:
     """A fact that a session took from a source; ``lead`` as in ``Fact``, ``disputed``: another source denies it.
 
@@ -144,7 +130,8 @@ class Card(Summary):
     A question that its sources do not answer has a note in place of its report.
     ``answer`` is the report's first sentence that says enough, ``disputed`` whether a source denies it, ``news`` is what changed
     (None for the first report on a question), ``open`` the questions left open, ``cited`` the addresses of the report's sources.
-    ``read`` are the pages that the session read, in order.
+    ``read`` are the pages that the session read, in order. ``workers`` has the path of each worker's note by the worker's id;
+    without a model there is none: the session's note shows its workers too.
     Until the names of all notes are known, the paths are those that its notes would have alone.
     """
 
@@ -152,7 +139,7 @@ class Card(Summary):
     names: str = "latin"
     session_path: str
     report_path: str
-    workers: tuple[WorkerCard, ...]
+    workers: Mapping[str, str]
     answer: CitedText | None = None
     disputed: bool = False
     disagreements: int = 0
@@ -177,11 +164,7 @@ def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
     report, summary, judged = state.report, summary_of(state), state.config.has_model
     named_by = (state.query, state.id, state.started_at, state.names)
     answer, facts = _answer(state, report.summary) if report and report.summary else (None, ())
-    workers = []
-    for worker in workers_in_order(state):  # without a model they are folded into the session's note
-        name = state.perspectives[worker.perspective_id].name
-        path = note.worker_path(state.query, state.id, state.started_at, name, state.names) if judged else ""
-        workers.append(WorkerCard(worker.id, path, name.removeprefix("Gap: "), "" if judged else f"w-{slug(worker.id)}"))
+    names = {worker.id: state.perspectives[worker.perspective_id].name for worker in workers_in_order(state) if judged}
     unknowns = () if state.status == "not-found" else report.unknowns if report else open_gaps(state)
     return Card(
         **{part.name: getattr(summary, part.name) for part in fields(Summary)},
@@ -189,7 +172,9 @@ def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
         names=state.names,
         session_path=note.session_path(*named_by),
         report_path=note.report_path(*named_by),
-        workers=tuple(workers),
+        workers={
+            worker: note.worker_path(state.query, state.id, state.started_at, name, state.names) for worker, name in names.items()
+        },
         answer=answer,
         disputed=not disputed_facts(state).isdisjoint(facts),
         disagreements=len(report.contradictions) if report and judged else 0,
@@ -203,10 +188,8 @@ def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
 def named(card: Card, taken: Names) -> Card:
     """Return a card with the paths that its notes have beside all others; the names are claimed from ``taken``."""
     report_path, session_path = taken.claim(card.report_path, card.id), taken.claim(card.session_path, card.id)
-    workers = (
-        replace(one, path=session_path if one.block else taken.claim(one.path, f"{card.id}/{one.id}")) for one in card.workers
-    )
-    return replace(card, session_path=session_path, report_path=report_path if card.has_note else "", workers=tuple(workers))
+    workers = {name: taken.claim(path, f"{card.id}/{name}") for name, path in card.workers.items()}
+    return replace(card, session_path=session_path, report_path=report_path if card.has_note else "", workers=workers)
 
 
 def _answer(state: SessionState, summary: Sequence[Sentence]) -> tuple[CitedText, list[str]]:
@@ -327,11 +310,6 @@ class LoadedSession:
         return language_code(self.state.query, *(fact.quote for fact in self.state.facts.values()))
 
     @cached_property
-    def workers(self) -> dict[str, WorkerCard]:
-        """The workers by id."""
-        return {worker.id: worker for worker in self.card.workers}
-
-    @cached_property
     def shown_sources(self) -> frozenset[str]:
         """The sources that have a note because of this session."""
         return shown_sources(self.state)
@@ -386,6 +364,21 @@ class Night:
         """How each query ended at last, by its id."""
         return {entry.query_id: entry for entry in self.ended}
 
+    @property
+    def left_out(self) -> tuple[n.QuerySkipped, ...]:
+        """The skipped queries that no run of the night worked on."""
+        return tuple(entry for batch in self.batches for entry in batch.skipped if entry.query_id not in self.last)
+
+    @property
+    def not_made(self) -> tuple[str, ...]:
+        """What could not be built, and why, each once."""
+        return tuple(dict.fromkeys(text for batch in self.batches for text in batch.not_made))
+
+    @property
+    def seconds(self) -> float:
+        """How long its runs took that came to their end."""
+        return sum(batch.end.duration_s for batch in self.batches if batch.end)
+
 
 @dataclass(frozen=True)
 class VaultModel:
@@ -430,12 +423,6 @@ def nights_from(batches: Iterable[Batch]) -> tuple[Night, ...]:
     return tuple(Night(date, tuple(found)) for date, found in grouped((batch.night, batch) for batch in in_order).items())
 
 
-_CARD: TypeAdapter[Card | None] = TypeAdapter(Card | None)
-_BATCH: TypeAdapter[Batch | None] = TypeAdapter(Batch | None)
-_TALK: TypeAdapter[TalkState] = TypeAdapter(TalkState)
-_IMPORT: TypeAdapter[str | None] = TypeAdapter(str | None)
-
-
 class Values:
     """The summaries of all streams that can be read, by id; ``cards`` in order of the sessions' start.
 
@@ -448,18 +435,18 @@ class Values:
         self.marks: dict[str, str] = {}
         self.problems: list[str] = []
         known = kept.summaries()
-        cards = self._read(known, "session", "the notes of", _CARD, self._card).values()
+        cards = self._read(known, "session", "the notes of", Card, partial(read_card, store)).values()
         self.cards: dict[str, Card] = {card.id: card for card in sorted(cards, key=lambda card: (card.started_at, card.id))}
-        self.batches: dict[str, Batch] = self._read(known, "batch", "the night of", _BATCH, partial(batch_of, store))
-        self.talks: dict[str, TalkState] = self._read(known, "talk", "what was asked in", _TALK, partial(read_talk, store))
-        self.imports: dict[str, str] = self._read(known, "import", "the note of", _IMPORT, self._import)
+        self.batches: dict[str, Batch] = self._read(known, "batch", "the night of", Batch, partial(batch_of, store))
+        self.talks: dict[str, TalkState] = self._read(known, "talk", "what was asked in", TalkState, partial(read_talk, store))
+        self.imports: dict[str, str] = self._read(known, "import", "the note of", str, self._import)
         kept.drop_summaries(known.keys() - self.marks.keys())
 
     def _read(
-        self, known: Mapping[str, tuple[str, bytes]], kind: Kind, what: str, stored: TypeAdapter[Any], make: Callable[[str], Any]
+        self, known: Mapping[str, tuple[str, bytes]], kind: Kind, what: str, of: type[Any], make: Callable[[str], Any]
     ) -> dict[str, Any]:
         """The summaries of the streams of a kind; ``make`` returns None for one that has not begun."""
-        found = {}
+        found, stored = {}, TypeAdapter[Any](of | None)
         for name, mark in self._store.marks((kind,)).items():
             self.marks[name] = mark
             if name in known and known[name][0] == mark:
@@ -474,10 +461,6 @@ class Values:
                 continue
             self._kept.put("summaries", [(name, mark, stored.dump_json(value))])
         return {name: value for name, value in found.items() if value is not None}
-
-    def _card(self, name: str) -> Card | None:
-        state, events = folded(self._store, name)
-        return card_of(state, events) if state.query else None
 
     def _import(self, name: str) -> str | None:
         """The path of an import's note; it derives from the first event of the import and never changes."""
@@ -500,8 +483,9 @@ class Values:
 
 def stored_cards(state_dir: Path) -> list[Card]:
     """Return the cards that the last build kept, without the paths of their notes."""
+    stored = TypeAdapter[Card | None](Card | None)
     rows = rows_in(state_dir, "SELECT stream, value FROM summaries ORDER BY stream")
-    return [card for stream, value in rows if kind_of(stream) == "session" and (card := _CARD.validate_json(value))]
+    return [card for stream, value in rows if kind_of(stream) == "session" and (card := stored.validate_json(value))]
 
 
 def folded(store: EventStore, session: str) -> tuple[SessionState, tuple[e.EventBase, ...]]:
@@ -510,10 +494,18 @@ def folded(store: EventStore, session: str) -> tuple[SessionState, tuple[e.Event
     Raises:
         LogError: a record is not a valid event, or was written by a newer major version.
     """
-    state, history = SessionState(id=session), tuple(decode_all(record.data for record in store.load(session)))
-    for event in history:
-        fold.apply(state, event)
-    return state, history
+    history = tuple(decode_all(record.data for record in store.load(session)))
+    return state_of(session, history), history
+
+
+def read_card(store: EventStore, session: str) -> Card | None:
+    """Return the card of a session, None if it has not begun.
+
+    Raises:
+        LogError: as ``folded``.
+    """
+    state, events = folded(store, session)
+    return card_of(state, events) if state.query else None
 
 
 def batch_of(store: EventStore, batch_id: str) -> Batch | None:

@@ -198,16 +198,14 @@ class Build:
         )
 
     def _session(self, card: Card, beside: Beside) -> Part:
-        own = [(worker.path, worker.id) for worker in card.workers if not worker.block]
+        own = [(path, name) for name, path in card.workers.items()]
 
         def made() -> Iterator[Note]:
             loaded = self._values.loaded(card, beside)
             yield session_note(loaded)
             if card.has_note:
                 yield report_note(loaded)
-            yield from (
-                worker_note(loaded, worker) for worker in workers_in_order(loaded.state) if not loaded.workers[worker.id].block
-            )
+            yield from (worker_note(loaded, worker) for worker in workers_in_order(loaded.state) if card.workers)
 
         notes: list[tuple[Kind, str, str]] = [("session", card.session_path, ""), *(("worker", *one) for one in own)]
         notes += [("report", card.report_path, "")] if card.has_note else []

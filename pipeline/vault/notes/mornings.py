@@ -134,9 +134,7 @@ def night_view(model: VaultModel, night: Night) -> View:
             for entry, card in groups.get(group, ())
         ]
 
-    skipped: dict[str, dict[str, None]] = {}  # the queries that no run of the night worked on, by reason
-    for entry in (entry for batch in night.batches for entry in batch.skipped if entry.query_id not in night.last):
-        skipped.setdefault(entry.reason, {})[entry.query] = None
+    skipped = grouped((entry.reason, entry.query) for entry in night.left_out)
     cost = model.costs[night.date]
     return {
         "title": f"Night of {translations.day(night.date)}",
@@ -148,8 +146,8 @@ def night_view(model: VaultModel, night: Night) -> View:
         "not_found": ended("not-found"),
         "failed": ended("failed"),
         "open": ended("open"),
-        "skipped": [{"reason": reason, "queries": tuple(queries)} for reason, queries in skipped.items()],
-        "not_made": tuple(dict.fromkeys(text for batch in night.batches for text in batch.not_made)),
+        "skipped": [{"reason": reason, "queries": tuple(dict.fromkeys(queries))} for reason, queries in skipped.items()],
+        "not_made": night.not_made,
         "unread": night.batches[-1].started.unread,
         "zone": night.batches[-1].zone or "UTC",
         "batches": [
@@ -160,7 +158,7 @@ def night_view(model: VaultModel, night: Night) -> View:
             }
             for batch in night.batches
         ],
-        "seconds": sum(batch.end.duration_s for batch in night.batches if batch.end),
+        "seconds": night.seconds,
         "cost": bill(cost.charged_usd, cost.assumed_usd, cost.expected_usd),
     }
 

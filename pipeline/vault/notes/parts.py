@@ -13,7 +13,7 @@ from pipeline.domain.state import SessionState, Worker, outcome_of
 from pipeline.domain.talk import Turn
 from pipeline.domain.values import EXTRACTIVE, BlockForm, Contradiction, Fact, Gap, Paragraph, Perspective, Sentence
 from pipeline.text import translations
-from pipeline.text.normalise import name_slug, one_line
+from pipeline.text.normalise import name_slug, one_line, slug
 from pipeline.text.ranking import page_origin
 from pipeline.vault.model import Card, CitedText, LoadedSession, VaultModel, numbers_of, signs
 from pipeline.vault.note import OWN_CLASS, Kind, View, block_id, grouped
@@ -123,8 +123,13 @@ def best_link(session: Card) -> Link:
 
 def worker_link(loaded: LoadedSession, worker: str) -> Link:
     """Return the link to what is shown of a worker, with the words of its perspective."""
-    card = loaded.workers[worker]
-    return Link(card.path, card.name, card.block)
+    name, path = perspective_name(loaded.state.perspectives[loaded.state.workers[worker].perspective_id]), loaded.card.workers
+    return Link(path[worker], name) if path else Link(loaded.card.session_path, name, folded_block(worker))
+
+
+def folded_block(worker: str) -> str:
+    """Return the block id of a worker that the session's note shows."""
+    return f"w-{slug(worker)}"
 
 
 def worker_outcome(state: SessionState, worker: Worker) -> str:

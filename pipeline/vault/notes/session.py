@@ -51,7 +51,7 @@ def session_note(loaded: LoadedSession) -> Note:
         "later": loaded.beside.after,
         "diagram": tuple(_diagram(state)),
         "perspectives": [_planned(loaded, name) for name in (node.id for node in search_nodes(state))],
-        "folded": [worker_view(loaded, worker) for worker in workers_in_order(state) if loaded.workers[worker.id].block],
+        "folded": [worker_view(loaded, worker) for worker in workers_in_order(state) if not card.workers],
         "failures": [
             {"what": _step_words(state, one.step), "message": one.message, "attempts": one.attempts, "given_up": one.final}
             for one in failures
@@ -117,7 +117,7 @@ def worker_note(loaded: LoadedSession, worker: Worker) -> Note:
     }
     title, status = f"{view['title']} — {state.query}", "ended" if worker.status == "completed" else worker.status
     properties = parts.session_properties(loaded, "worker", title, own, worker.started_at, status)
-    return Note(loaded.workers[worker.id].path, "worker", properties, view, key=worker.id)
+    return Note(loaded.card.workers[worker.id], "worker", properties, view, key=worker.id)
 
 
 def worker_view(loaded: LoadedSession, worker: Worker) -> View:
@@ -140,7 +140,7 @@ def worker_view(loaded: LoadedSession, worker: Worker) -> View:
     sources = ((url, parts.page_place(loaded, url), found) for url, found in by_url.items())
     return {
         "title": parts.perspective_name(perspective),
-        "block": Inert(loaded.workers[worker.id].block),
+        "block": Inert("" if loaded.card.workers else parts.folded_block(worker.id)),
         "focus": perspective.focus,
         "questions": perspective.questions,
         "is_gap": worker.round > 0,
