@@ -22,11 +22,12 @@ from pipeline.imports.converters import read_all
 from pipeline.imports.recording import record_import
 from pipeline.ops.console_output import Console, end
 from pipeline.system import files
-from pipeline.text.normalise import clean, counted, digest_of, spelling_free
+from pipeline.text.normalise import clean, counted, digest_of, one_line, spelling_free
 from pipeline.text.redaction import Redaction
 from pipeline.vault.build_cache import source_paths
 from pipeline.vault.export import cited_sources, converted, page, portable
 from pipeline.vault.export import references as csl_items
+from pipeline.vault.output.escaping import inert
 from pipeline.wiring.log_writers import context_of
 from pipeline.wiring.store_adapters import lock_of, store_of
 from pipeline.wiring.workspace_adapters import report_of
@@ -82,13 +83,15 @@ def export(console: Console, session: str | None, form: str | None, out: str | N
         if not path:
             raise CommandRefused(f"{name} has no report in the vault", hint=f"research show {name} says how far it got")
         note = frontmatter.loads(files.read_text(folder / path))
-        notes = source_paths(local, [one.url for one in sources])
-        document = portable(str(note.get("title", name)), note.content, sources, notes)
-        stem, text = PurePosixPath(path).stem, page(document)
-        if form not in ("html", "pdf"):
-            text = document.markdown if form == "markdown" else document.text
-            about = {"title": document.title, "date": str(note.get("created", ""))[:10], "lang": "en"}
-        value["quotes"] = len(document.notes)
+        notes = source_paths(local, [one.page.url for one in sources])
+        title, stem = one_line(str(note.get("title", name)), 500), PurePosixPath(path).stem
+        text, value["quotes"] = portable(note.content, sources, notes)
+        if form in ("html", "pdf"):
+            text = page(title, text)
+        elif form == "markdown":
+            text = f"# {inert(title)}\n\n{text}"
+        else:
+            about = {"title": title, "date": str(note.get("created", ""))[:10], "lang": "en"}
     data = converted(text.encode(), form, about) if form in (*_BINARY, "bibtex") else text.encode()
     if out == _STDOUT:
         console.data([data.decode().rstrip("\n")], items if form == "csl-json" else {**value, "text": data.decode()})

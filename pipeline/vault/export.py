@@ -26,6 +26,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 from pyromark import Options
 
+from pipeline.domain.events.session_events import PageRead
 from pipeline.errors import SystemRefused, UsageError
 from pipeline.system.files import read_bytes, read_text, write
 from pipeline.text.normalise import one_line
@@ -61,18 +62,14 @@ _TELLING = 80  # letters of a quote that show whether it is in the report word f
 
 @dataclass(frozen=True, slots=True)
 class CitedSource:
-    """A source of reports. ``number`` is its number in the session's report, 0 for the sources of all reports.
+    """A source of reports, as its ``page`` was last read for one of them.
 
-    ``published`` is as the page says it, ``accessed`` when it was last read for a report (RFC 3339). ``url`` is an address, or
-    ``corpus:`` and the path of one of the user's documents. The words of the ``quotes`` are on one line.
+    ``number`` is its number in the session's report, 0 for the sources of all reports. The ``quotes`` are on one line.
     """
 
     key: str
-    url: str
+    page: PageRead
     title: str
-    author: str
-    published: str
-    accessed: str
     number: int
     quotes: tuple[Quoted, ...]
 
@@ -90,22 +87,12 @@ def cited_sources(state_dir: Path, session: str = "") -> tuple[CitedSource, ...]
         first, page = readings[0][1].page, citing[-1].page
         quotes = {quote.fact: quote for reading in citing for quote in reading.quotes if quote.cited}
         cited = (replace(one, text=flat(one.text), heading=one_line(one.heading, 200)) for one in quotes.values())
-        found.append(
-            CitedSource(
-                key_of(first),
-                page.url,
-                one_line(page.title, 500) or one_line(first.title, 500) or page.url,
-                one_line(page.author, 500),
-                one_line(page.published, 40),
-                page.at,
-                citing[-1].number if session else 0,
-                tuple(cited),
-            )
-        )
+        title = one_line(page.title.strip() or first.title, 500) or page.url
+        found.append(CitedSource(key_of(first), page, title, citing[-1].number if session else 0, tuple(cited)))
     counts = Counter(source.key for source in found)
     for place, one in enumerate(found):  # sources whose keys happen to be equal get longer ones
         if counts[one.key] > 1:
-            tail = citekey(one.url, tail=_LONG_TAIL).rpartition("-")[2]
+            tail = citekey(one.page.url, tail=_LONG_TAIL).rpartition("-")[2]
             found[place] = replace(one, key=f"{one.key.rpartition('-')[0]}-{tail}")
     return tuple(sorted(found, key=lambda source: (source.number, source.key)))
 
@@ -131,14 +118,14 @@ def references(sources: Iterable[CitedSource]) -> list[dict[str, Any]]:
     items = (
         {
             "id": source.key,
-            "type": "webpage" if host_of(source.url) else "document",
+            "type": "webpage" if host_of(source.page.url) else "document",
             "title": source.title,
-            "author": [name(one) for part in BETWEEN_NAMES.split(source.author) if (one := part.strip(" ,"))],
-            "issued": date(source.published),
-            "accessed": date(source.accessed),
-            "container-title": host_of(source.url),
-            "URL": web_address(source.url),
-            "archive_location": "" if host_of(source.url) else source.url.removeprefix("corpus:"),
+            "author": [name(one) for part in BETWEEN_NAMES.split(source.page.author) if (one := part.strip(" ,"))],
+            "issued": date(source.page.published),
+            "accessed": date(source.page.at),
+            "container-title": host_of(source.page.url),
+            "URL": web_address(source.page.url),
+            "archive_location": "" if host_of(source.page.url) else source.page.url.removeprefix("corpus:"),
             "annote": "\n".join(map(quoted, source.quotes)),
         }
         for source in sources
@@ -146,38 +133,15 @@ def references(sources: Iterable[CitedSource]) -> list[dict[str, Any]]:
     return [{key: value for key, value in item.items() if value} for item in items]
 
 
-@dataclass(frozen=True, slots=True)
-class Portable:
-    """A document: its title, its Markdown without the title, and the texts of its footnotes, from number 1 on.
-
-    The Markdown refers to footnotes as ``[^1]``.
-    """
-
-    title: str
-    body: str
-    notes: tuple[str, ...]
-
-    @property
-    def text(self) -> str:
-        """The document without its title."""
-        notes = "".join(f"[^{number}]: {text}\n" for number, text in enumerate(self.notes, start=1))
-        return f"{self.body}\n\n{notes}" if notes else f"{self.body}\n"
-
-    @property
-    def markdown(self) -> str:
-        """The whole document."""
-        return f"# {inert(self.title)}\n\n{self.text}"
-
-
-def portable(title: str, body: str, sources: Sequence[CitedSource], note_of: Mapping[str, str]) -> Portable:
-    """Return a report's note as a document.
+def portable(body: str, sources: Sequence[CitedSource], note_of: Mapping[str, str]) -> tuple[str, int]:
+    """Return a report's note as Markdown without its title, which ends with footnotes, and the number of these.
 
     ``body`` is the note's text without properties, ``sources`` what the report cites; ``note_of`` has the path of a source's note
     in the vault by the source's address.
     """
     kept = _USER_BLOCK.sub("", body).strip()
     quotes = {block_id(quote.fact): (source, quote) for source in sources for quote in source.quotes}
-    by_note, letters, notes = {note_of.get(source.url, ""): source for source in sources}, _letters(kept), dict[str, str]()
+    by_note, letters, notes = {note_of.get(one.page.url, ""): one for one in sources}, _letters(kept), dict[str, str]()
 
     def replaced(link: re.Match[str]) -> str:
         path, place, words = link["to"], (link["place"] or "").removeprefix("#"), link["words"] or link["to"]
@@ -190,9 +154,9 @@ def portable(title: str, body: str, sources: Sequence[CitedSource], note_of: Map
                 is_shown = _letters(quote.text)[:_TELLING] in letters
                 notes[block] = ("" if is_shown else f"“{inert(one_line(quote.text, _LONGEST_QUOTE))}” ") + _place(source, quote)
             return f"[^{list(notes).index(block) + 1}]"
-        return (
-            f"{inert(words)}, {address(source.url)}" if source and host_of(source.url) else str(inert(words) if source else words)
-        )
+        if source is None:
+            return words
+        return f"{inert(words)}, {address(source.page.url)}" if host_of(source.page.url) else inert(words)
 
     def plain(line: str) -> str:
         return WIKILINK.sub(replaced, _SESSION.sub("", _COMMENT.sub("", line)))
@@ -212,7 +176,10 @@ def portable(title: str, body: str, sources: Sequence[CitedSource], note_of: Map
             lines += [f"{lead}**{words}**", lead.rstrip()] if words else []
         else:
             lines.append(lead + plain(rest))
-    return Portable(one_line(title, 500), _BLANKS.sub("\n\n", "\n".join(lines)).strip(), tuple(notes.values()))
+    made = _BLANKS.sub("\n\n", "\n".join(lines)).strip() + "\n"
+    if notes:
+        made += "\n" + "".join(f"[^{number}]: {text}\n" for number, text in enumerate(notes.values(), start=1))
+    return made, len(notes)
 
 
 def _letters(text: str) -> str:
@@ -223,19 +190,20 @@ def _letters(text: str) -> str:
 def _place(source: CitedSource, quote: Quoted) -> str:
     """Where a quote is from: its source, the heading above it, and the address."""
     heading = f", under “{inert(quote.heading)}”" if quote.heading and quote.heading != source.title else ""
-    place = address(source.url) if host_of(source.url) else inert(source.url.removeprefix("corpus:"))
+    url = source.page.url
+    place = address(url) if host_of(url) else inert(url.removeprefix("corpus:"))
     return f"{inert(source.title)}{heading}{f', page {quote.sheet}' if quote.sheet else ''}. {place}"
 
 
-def page(document: Portable) -> str:
-    """Return the document as an HTML file in which citations are links to footnotes.
+def page(title: str, text: str) -> str:
+    """Return a document in Markdown as an HTML file in which citations are links to footnotes.
 
     The texts are harmless Markdown already; and whatever a template says, the page allows no browser to load or run anything.
     """
     shell = read_text(Path(__file__).parent / "export.html.j2")
     template = Environment(autoescape=True, undefined=StrictUndefined).from_string(shell)
-    body = pyromark.html(document.text, options=_MARKDOWN)
-    return template.render(title=document.title, body=Markup(body))  # noqa: S704 - see above
+    body = pyromark.html(text, options=_MARKDOWN)
+    return template.render(title=title, body=Markup(body))  # noqa: S704 - see above
 
 
 def converted(data: bytes, form: str, about: Mapping[str, str]) -> bytes:

@@ -18,8 +18,9 @@ from citeproc.source.json import CiteProcJSON
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.domain.events.session_events import PageRead
 from pipeline.errors import SystemRefused, UsageError
-from pipeline.vault.export import BROWSERS, CitedSource, Portable, cited_sources, converted, page, portable, references
+from pipeline.vault.export import BROWSERS, CitedSource, cited_sources, converted, page, portable, references
 from pipeline.vault.model import Quoted
 from pipeline.vault.note import block_id, citekey
 from pipeline.vault.output.escaping import inert
@@ -53,7 +54,7 @@ def test_every_program_takes_a_key(url: str, title: str, author: str, published:
 def test_a_reports_sources_come_in_their_order_with_the_quotes_that_it_cites(place: Workplace) -> None:
     sources = cited_sources(place.state, "2026-11-21-power-cut-3f2a")
     assert [source.number for source in sources] == list(range(1, len(sources) + 1))
-    assert {source.url for source in sources} <= {*PAGES}
+    assert {source.page.url for source in sources} <= {*PAGES}
     assert all(quote.text for source in sources for quote in source.quotes)
 
 
@@ -73,12 +74,14 @@ def quote(text: str, heading: str = "", sheet: int = 0) -> Quoted:
     return Quoted("ab12", text, "", heading, disputed=False, cited=True, sheet=sheet)
 
 
-WEB = CitedSource(
-    "quill2024glass-1a2b", "https://a.example/glass?x=1&y=2", "Glass & time: 100% {slow}_flow", "Ada Quill; Reed, Bo",
-    "2024-05-01", "2026-11-21T02:15:00.000Z", 0,
-    (quote("It does not\nflow.", "Results"), quote("Never.")),
-)  # fmt: skip
-OWN = CitedSource("append2025handbook-80b2", "corpus:append-only.md", "Handbook", "", "", "2026-11-21T02:15:00.000Z", 0, ())
+def read(url: str, author: str = "", published: str = "") -> PageRead:
+    return PageRead(url=url, title="", digest="", characters=1, author=author, published=published, at="2026-11-21T02:15:00.000Z")
+
+
+GLASS = read("https://a.example/glass?x=1&y=2", "Ada Quill; Reed, Bo", "2024-05-01")
+QUOTES = (quote("It does not\nflow.", "Results"), quote("Never."))
+WEB = CitedSource("quill2024glass-1a2b", GLASS, "Glass & time: 100% {slow}_flow", 0, QUOTES)
+OWN = CitedSource("append2025handbook-80b2", read("corpus:append-only.md"), "Handbook", 0, ())
 
 
 def bibliography(items: list[dict[str, Any]]) -> list[str]:
@@ -101,33 +104,31 @@ def test_citeproc_prints_a_bibliography() -> None:
 @given(title=TEXT, author=TEXT, published=st.one_of(TEXT, st.sampled_from(["2024", "2024-05", "May 2024"])))
 @settings(deadline=None, max_examples=60)
 def test_whatever_a_page_calls_itself_its_item_is_read(title: str, author: str, published: str) -> None:
-    source = replace(WEB, title=title or "x", author=author, published=published, quotes=(quote(title, author),))
+    page = read(WEB.page.url, author, published)
+    source = replace(WEB, title=title or "x", page=page, quotes=(quote(title, author),))
     assert len(bibliography(references([source]))) == 1
 
 
-SOURCE = replace(WEB, url="https://a.example/p", title="A page", quotes=(quote("It is *so*.", "Part"),))
-NOTES = {SOURCE.url: "sources/2026-11/s"}
+SOURCE = replace(WEB, page=read("https://a.example/p"), title="A page", quotes=(quote("It is *so*.", "Part"),))
+NOTES = {SOURCE.page.url: "sources/2026-11/s"}
 CITED = f"[[sources/2026-11/s#^{block_id('ab12')}|¹]]"
 
 
-def document(body: str) -> Portable:
-    return portable("Title", body, [SOURCE], NOTES)
+def document(body: str) -> str:
+    return portable(body, [SOURCE], NOTES)[0]
 
 
 def test_a_citation_becomes_a_footnote_with_its_quote_its_page_in_a_pdf_and_its_address() -> None:
-    made = document(f"# Title\n\nSaid.{CITED} Again.{CITED}")
-    assert made.body == "Said.[^1] Again.[^1]"
-    (note,) = made.notes
-    assert note.startswith(r"“It is \*so\*.” A page, under “Part”. ")
-    assert "https://a.example/p" in note
-    assert made.markdown == f"# Title\n\nSaid.[^1] Again.[^1]\n\n[^1]: {note}\n"
+    text, notes = portable(f"# Title\n\nSaid.{CITED} Again.{CITED}", [SOURCE], NOTES)
+    place = "[a.example/p](https://a.example/p)"
+    assert text == f"Said.[^1] Again.[^1]\n\n[^1]: “It is \\*so\\*.” A page, under “Part”. {place}\n"
+    assert notes == 1
     of_a_pdf = replace(SOURCE, quotes=(quote("It is *so*.", "Part", 12),))
-    assert "under “Part”, page 12. " in portable("Title", f"Said.{CITED}", [of_a_pdf], NOTES).notes[0]
+    assert "under “Part”, page 12. " in portable(f"Said.{CITED}", [of_a_pdf], NOTES)[0]
 
 
 def test_a_quote_that_the_report_shows_itself_is_not_repeated() -> None:
-    (note,) = document(f"> It is \\*so\\*.{CITED}").notes
-    assert note.startswith("A page")
+    assert "[^1]: A page" in document(f"> It is \\*so\\*.{CITED}")
 
 
 @pytest.mark.parametrize(
@@ -148,11 +149,11 @@ def test_a_quote_that_the_report_shows_itself_is_not_repeated() -> None:
     ],
 )
 def test_what_only_the_vault_knows_is_replaced_or_left_out(body: str, made: str) -> None:
-    assert document(body).body == made
+    assert document(body) == f"{made}\n"
 
 
 def test_a_page_leads_from_citation_to_quote_and_may_load_and_run_nothing() -> None:
-    html = page(document(f"Said.{CITED} [^7]"))
+    html = page("Title", document(f"Said.{CITED} [^7]"))
     assert 'Said.<sup class="footnote-reference"><a href="#1">1</a></sup> [^7]' in html
     assert '<div class="footnote-definition" id="1">' in html
     assert "Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri" in html
@@ -161,33 +162,33 @@ def test_a_page_leads_from_citation_to_quote_and_may_load_and_run_nothing() -> N
 @settings(deadline=None)
 @given(st.text(alphabet="[]()|#^!%<>`~\\ ab¹\n-.*x", max_size=60))
 def test_whatever_a_source_says_becomes_a_document_of_words(text: str) -> None:
-    html = page(document(f"{inert(text)}\n\n{CITED}"))
+    html = page("Title", document(f"{inert(text)}\n\n{CITED}"))
     body = html.partition("<h1>")[2].partition('<div class="footnote')[0]
     assert set(re.findall(r"<([^/ >]+)", body)) <= {"p", "sup", "a"}
     assert body.count("<a") == 1
-    assert portable("Title", text, [], {}).notes == ()
+    assert portable(text, [], {})[1] == 0
 
 
-DOCUMENT = Portable("Über 日本", "A sentence.[^1]\n\n| a | b |\n| --- | --- |\n| 1 | 2 |", ("“Quote” P.",))
+DOCUMENT = "A sentence.[^1]\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n[^1]: “Quote” P.\n"
 needs_pandoc = pytest.mark.skipif(not shutil.which("pandoc"), reason="pandoc is not installed")
 needs_browser = pytest.mark.skipif(not any(map(shutil.which, BROWSERS)), reason="no Chromium is installed")
 
 
 @needs_pandoc
 def test_word_gets_footnotes_and_tables_a_reader_of_books_the_text_and_latex_the_sources() -> None:
-    with zipfile.ZipFile(io.BytesIO(converted(DOCUMENT.text.encode(), "docx", {"title": DOCUMENT.title}))) as made:
+    with zipfile.ZipFile(io.BytesIO(converted(DOCUMENT.encode(), "docx", {"title": "Über 日本"}))) as made:
         assert "“Quote” P." in made.read("word/footnotes.xml").decode()
         body = made.read("word/document.xml").decode()
         assert "<w:tbl>" in body
         assert "Über 日本" in body
-    with zipfile.ZipFile(io.BytesIO(converted(DOCUMENT.text.encode(), "epub", {"title": DOCUMENT.title}))) as made:
+    with zipfile.ZipFile(io.BytesIO(converted(DOCUMENT.encode(), "epub", {"title": "Über 日本"}))) as made:
         assert "A sentence." in "".join(made.read(name).decode() for name in made.namelist() if name.endswith("xhtml"))
     assert "{quill2024glass-1a2b," in converted(json.dumps(references([WEB])).encode(), "bibtex", {}).decode()
 
 
 @needs_browser
 def test_a_browser_prints_the_page() -> None:
-    made = pypdfium2.PdfDocument(converted(page(DOCUMENT).encode(), "pdf", {}))
+    made = pypdfium2.PdfDocument(converted(page("Über 日本", DOCUMENT).encode(), "pdf", {}))
     assert "A sentence." in made[0].get_textpage().get_text_range()
 
 
