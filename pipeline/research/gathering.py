@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import takewhile, zip_longest
 
 from pipeline.config.services import LOCAL
@@ -299,22 +299,13 @@ async def fetch_page(step: s.FetchPage, _state: SessionState, context: StepConte
     if not text:
         raise ReadFailed(f"{step.url} has no text")
     data, title = text.encode(), one_line(page.title)
-    event = e.PageRead(
-        url=step.url,
-        title=title if title and not gives_orders(title) else step.url,
-        digest=digest_of(data),
-        characters=len(text),
-        final_url=page.url if page.url != step.url else "",
-        media_type=page.media_type,
-        author=one_line(page.author),
-        published=one_line(page.published, 40),
-        notices=(*((GIVES_ORDERS,) if gives_orders(text) else ()), *page.notices),
-        sheets=page.sheets,
-        language=page.language,
-        extractor=page.extractor,
-        visible=page.visible,
-        stored=page.stored,
-        dropped=dict(page.dropped),
-        empty_pages=page.empty_pages,
-    )
-    return StepResult((event,), (data,))
+    said = {one.name: getattr(page, one.name) for one in fields(page) if one.name != "text"}  # what is not named below, as it is
+    said |= {
+        "url": step.url,
+        "title": title if title and not gives_orders(title) else step.url,
+        "final_url": page.url if page.url != step.url else "",
+        "author": one_line(page.author),
+        "published": one_line(page.published, 40),
+        "notices": (*((GIVES_ORDERS,) if gives_orders(text) else ()), *page.notices),
+    }
+    return StepResult((e.PageRead(digest=digest_of(data), characters=len(text), **said),), (data,))

@@ -110,16 +110,18 @@ OWN_TAGS = ("research/", "status/", "topic/")
 # The CSS classes of each note: this one, and this one with the note's kind, e.g. "research-report".
 OWN_CLASS = "research"
 
+# What a page says of itself that is also a property of its note: fields of ``PageRead``.
+OF_PAGE = ("author", "published")
 # Every property that any version of the program has written, or notes with one would count as edited. All others are the user's
 # and are kept. Which kind of property each is, a new vault's ``.obsidian/types.json`` says, a file that belongs to its user.
 OWNED = frozenset(
     """
-    title kind id status query session report night previous perspective source_url host origin author published superseded_by
-    lang aliases tags cssclasses read_for created archived quality tokens duration_s words workers searches rounds skipped
-    cost_usd sources facts quotes pages versions cited_by disputed disagreements changes open_questions questions done not_found
-    failed sessions reports earlier_reports
+    title kind id status query session report night previous perspective source_url host origin superseded_by lang aliases tags
+    cssclasses read_for created archived quality tokens duration_s words workers searches rounds skipped cost_usd sources facts
+    quotes pages versions cited_by disputed disagreements changes open_questions questions done not_found failed sessions reports
+    earlier_reports
     """.split()  # noqa: SIM905 - read as text
-)
+).union(OF_PAGE)
 
 
 def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:

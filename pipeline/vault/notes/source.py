@@ -10,7 +10,7 @@ from pipeline.text import translations
 from pipeline.text.ranking import page_origin
 from pipeline.text.words import language_code
 from pipeline.vault.model import Card, Quoted, Reading, key_of
-from pipeline.vault.note import Note, View, block_id, grouped
+from pipeline.vault.note import OF_PAGE, Note, View, block_id, grouped
 from pipeline.vault.notes.parts import address_words, best_link, place_of, properties_of
 from pipeline.vault.output.escaping import Inert, file_address, host_of, plain, property_address, web_address
 from pipeline.vault.output.frontmatter import Property
@@ -69,8 +69,7 @@ def source_note(
         "source_url": property_address(url),
         "host": host_of(url),
         "origin": origin,
-        "author": plain(page.author),
-        "published": plain(page.published, 40),
+        **{name: plain(str(getattr(page, name))) for name in OF_PAGE},
         "quotes": len(quotes),
         "cited_by": sum(map(len, citing.values())),
         **({"disputed": disputed} if disputed else {}),
@@ -82,10 +81,7 @@ def source_note(
         "title": title,
         "address": file_address(file, address_words(url, language)) if file else place_of(url, language=language),
         "origin": origin,
-        "author": page.author,
-        "published": page.published,
-        "notices": page.notices,
-        "missing": page.missing,
+        "page": page,
         "cited_in": [
             {
                 "report": best_link(same[-1][0]),
