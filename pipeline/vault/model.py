@@ -443,7 +443,7 @@ class Values:
         kept.drop_summaries(known.keys() - self.marks.keys())
 
     def _read(
-        self, known: Mapping[str, tuple[str, bytes]], kind: Kind, what: str, of: type[Any], make: Callable[[str], Any]
+        self, known: Mapping[str, tuple[str, bytes]], kind: Kind, what: str, of: Any, make: Callable[[str], Any]
     ) -> dict[str, Any]:
         """The summaries of the streams of a kind; ``make`` returns None for one that has not begun."""
         found, stored = {}, TypeAdapter[Any](of | None)
