@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from pipeline.domain import values as v
@@ -234,7 +235,7 @@ class Story:
         return self.begin().planned().gathered().analysed().reported()
 
 
-def night(store: MemoryStore, *stories: Story, date: str = "2026-11-21", say: Say = str) -> None:
+def night(store: MemoryStore, *stories: Story, date: str = "2026-11-21", say: Say = str, archived: tuple[str, ...] = ()) -> None:
     ended = [
         n.QueryEnded(
             query_id=story.query_id, query=say(story.query), session=story.id, status=story.scribe.session.state.status,
@@ -244,7 +245,7 @@ def night(store: MemoryStore, *stories: Story, date: str = "2026-11-21", say: Sa
     ]  # fmt: skip
     Scribe(store, f"batch-{date}t020000-ab12", date).note_batch(
         e.RunStarted(host="here", process=1, program="test"),
-        n.BatchStarted(due=tuple(story.query_id for story in stories)),
+        n.BatchStarted(due=tuple(story.query_id for story in stories), archived=archived),
         n.QuerySkipped(query_id="other", query=say("Another question?"), reason=say("failed: no evidence")),
         *ended,
         n.BatchEnded(done=len(ended), failed=0, skipped=1, exit_code=0, duration_s=61.0),
@@ -274,6 +275,7 @@ class Workplace:
     root: Path
     store: MemoryStore
     templates: Path = TEMPLATES
+    documents: Path | None = None
 
     @property
     def vault(self) -> Path:
@@ -284,9 +286,8 @@ class Workplace:
         return self.root / "local"
 
     def build(self, mode: Mode = "new") -> BuildReport:
-        return build_vault(
-            self.store, templates=self.templates, vault=self.vault, state_dir=self.state, record=self.record, mode=mode
-        )
+        given: dict[str, Any] = {"record": self.record, "mode": mode, "documents": self.documents}
+        return build_vault(self.store, templates=self.templates, vault=self.vault, state_dir=self.state, **given)
 
     def record(self, drafts: Sequence[EventBase]) -> None:
         """Store decisions about notes, in the order in which they were taken."""

@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from html import unescape
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.domain.events.session_events import ReportGenerated
-from pipeline.domain.values import Fact, Paragraph, ReportSection, Sentence
+from pipeline.domain.values import Fact
 from pipeline.research.report_text import read_sentence
-from pipeline.vault.note import Note
-from pipeline.vault.notes.parts import Block, Said
-from pipeline.vault.output.escaping import Inert, Link, fenced
 from pipeline.vault.output.markdown import flat, markdown, prose, within
-from pipeline.vault.output.templates import Renderer
-from tests.fakes import MemoryStore
 from tests.site.scratch import read
-from tests.vault.builders import TEMPLATES, Story, Workplace, changing
 from tests.vault.output.test_escaping import HOSTILE, anything
-from tests.vault.scanner import body_of, scan
+from tests.vault.scanner import scan
 
 TABLE = "| Method | Survives |\n| fsync | yes |\n| none | no |"
 CODE = "To do it:\n\n```\nfor x in y:\n    print(x)\n```"
@@ -91,37 +81,6 @@ def test_a_passage_does_nothing_in_a_vault(text: str, lead: str) -> None:
 @pytest.mark.parametrize("sign", ["- ", "| ", "`", "\n", "```\n", " | "])
 def test_a_long_passage_is_read_in_linear_time(sign: str) -> None:
     assert len(markdown(sign * 50_000)) < 2_000_000
-
-
-def report_of(root: Path, *texts: str) -> str:
-    """The report that is made of whole passages, one a paragraph."""
-    story = Story(MemoryStore())
-    passages = [
-        fact.model_copy(update={"quote": text, "claim": text, "path": (f"Title {fact.url[-5:]}", "Chapter", f"Part {number}")})
-        for number, (fact, text) in enumerate(zip(story.facts, texts, strict=False))
-    ]
-    story.facts = (*passages, *story.facts[len(passages) :])  # type: ignore[assignment]  # as many as before
-    said = [Sentence(text=fact.quote, facts=(fact.id,)) for fact in passages]
-    shown = tuple(Paragraph(sentences=(sentence,), kind="passages") for sentence in said)
-    section = ReportSection(id="s1", title="What fsync does", paragraphs=shown)
-    story.scribe.amend = changing(ReportGenerated, summary=tuple(said), sections=(section,))
-    story.whole()
-    place = Workplace(root, story.store)
-    assert place.build().problems == ()
-    assert place.leading_nowhere() == []
-    return body_of(place.note("reports/").read_text())
-
-
-def test_a_report_shows_each_passage_as_a_quote_with_one_number_and_its_place(tmp_path: Path) -> None:
-    body = report_of(tmp_path, "A log grows.", TABLE)
-    quotes = body.partition("## What fsync does")[2].partition("## ")[0].strip().split("\n\n")
-    assert all(line.startswith(">") for quote in quotes for line in quote.split("\n"))
-    assert all(len(re.findall(r"\|[¹²³]+\]\]", quote)) == 1 for quote in quotes)
-    assert "independent" not in body
-    assert re.search(
-        r"^> A log grows\.\n>\n> — \[\[[^\]]+\|¹\]\] \[\[[^\]]+#\^q-[^\]]+\|Title [^›]+ › Chapter › Part 0\]\]", quotes[0]
-    )
-    assert "> | Method | Survives |\n> | --- | --- |" in quotes[1]
 
 
 QUOTE = (
@@ -223,37 +182,3 @@ def test_every_word_is_kept(text: str) -> None:
 def test_in_a_table_a_bar_in_code_does_not_end_the_cell() -> None:
     table = f"| a | b |\n| --- | --- |\n| {prose('`x | y`', cell=True)} | {prose('p | q', cell=True)} |\n"
     assert "<td><code>x | y</code></td>\n<td>p | q</td>" in re.sub(r"\s*\n\s*", "\n", read(table).html)
-
-
-CITE = Link("sources/2026-11/a", "¹", "q-1")
-MARK = "[[sources/2026-11/a#^q-1|¹]]"
-
-
-def rendered(block: Block) -> str:
-    with TemporaryDirectory() as folder:
-        Path(folder, "_macros.md.j2").write_bytes((TEMPLATES / "_macros.md.j2").read_bytes())
-        Path(folder, "home.md.j2").write_text('{% import "_macros.md.j2" as m %}\n{{ m.paragraph(said) }}\n')
-        return Renderer(Path(folder)).render(Note("Home", "home", {}, {"said": block})).strip()
-
-
-def test_each_form_is_markdown_with_its_citations() -> None:
-    one, two = Said(Inert("First."), (CITE,)), Said(Inert("Then."), (CITE,), derived=True)
-    assert rendered(Block((one, two))) == f"First.{MARK} Then. ∴ {MARK}"
-    first, second = replace(one, number=3), replace(two, number=4)
-    assert rendered(Block((first, second), "steps")) == f"3. First.{MARK}\n4. Then. ∴ {MARK}"
-    assert rendered(Block((first, two, second), "bullets")) == f"- First.{MARK} Then. ∴ {MARK}\n- Then. ∴ {MARK}"
-    nested = rendered(Block((first, replace(two, nested=True), second), "steps"))
-    assert nested == f"3. First.{MARK}\n    - Then. ∴ {MARK}\n4. Then. ∴ {MARK}"  # four spaces, which step 10 needs
-    inside = rendered(Block((first, replace(two, nested=True)), "bullets", inside=True))
-    assert f"x\n    {inside}" == f"x\n    - First.{MARK}\n        - Then. ∴ {MARK}"
-
-
-def test_a_row_ends_in_its_citations_and_code_is_followed_by_them() -> None:
-    row = Said(Inert("a"), (CITE,), cells=(Inert("a"), Inert("`b`")))
-    cell_mark = MARK.replace("|", "\\|")
-    table = rendered(Block((row,), "table", (Inert("A"), Inert("B"))))
-    assert table == f"| A | B |\n| --- | --- |\n| a | `b`{cell_mark} |"
-    marked = replace(row, cell_marks=((CITE,), ()))
-    assert rendered(Block((marked,), "table", (Inert("A"), Inert("B")))).endswith(f"| a{cell_mark} | `b` |")
-    code = rendered(Block((Said(Inert(""), (CITE,), lines=tuple(fenced("a = 1\nb = 2"))),), "code"))
-    assert code == f"```\na = 1\nb = 2\n```\n\nFrom {MARK}"

@@ -1,0 +1,143 @@
+"""A vault and its site in which each kind of note and page, and each form of a report, is shown; ``golden/`` holds them whole.
+
+What changes in a note or a page, changes there too: read it before you take it over by ``python -m tests.vault.test_golden``.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from pipeline.domain.events import night_events as n
+from pipeline.domain.events import session_events as e
+from pipeline.domain.values import Cost, Paragraph, ReportSection, Sentence
+from tests.fakes import MemoryStore
+from tests.site.scratch import Scratch
+from tests.vault.builders import TEMPLATES, Scribe, Story, Workplace, a_store, changing, fact, night
+from tests.vault.links import leading_nowhere
+from tests.vault.scanner import body_of, fenced
+
+GOLDEN = Path(__file__).parent / "golden"
+POWER_CUT = "reports/2026/how-does-an-append-only-log-survive-a-power-cut"
+# Of the site: the lists of reports, a report that another supersedes, that other, one of all forms, the feed.
+SHOWN = (
+    "browse/reports.html", "browse/earlier.html", f"{POWER_CUT}-3f2a.html", f"{POWER_CUT}-9c01.html",
+    "reports/2026/which-forms-has-a-report-0f0f.html", "feed.xml",
+)  # fmt: skip
+FORMS = ("https://forms.example/steps", "corpus:forms.pdf", "https://forms.example/tables?all=1")
+LONG = "A power-cut, again & again: " + " ".join(f"word{number}" for number in range(40))
+TABLE = "| Method | Survives |\n| fsync | yes |\n| none | no |"
+
+
+def of_all_forms(store: MemoryStore) -> Story:
+    """A report with steps, code, lists, tables and passages, of a PDF too, and a page that gives orders to models."""
+    story = Story(
+        store, id="2026-11-29-forms-0f0f", query="Which forms has a report?", query_id="forms", date="2026-11-29",
+        tags=("forms",), pages=FORMS, notices={FORMS[0]: ("gives-orders", "noai")},
+    )  # fmt: skip
+    first, second, third, fourth, _ = story.facts
+    second = second.model_copy(update={"quote": TABLE, "claim": TABLE, "path": ("A page", "Chapter", "Part")})
+    third = third.model_copy(update={"start": 60})
+    story.facts = (first, second, third, fourth, fact(FORMS[2], LONG))
+    cited, other = (first.id,), (first.id, third.id)
+
+    def said(text: str, **more: object) -> Sentence:
+        return Sentence.model_validate({"text": text, "facts": cited, **more})
+
+    steps = (said("Look first.", basis="derived"), said("Skip none.", within="item"), said("Then run it:"))
+    row = said("a", cells=("a", "`b | c`"))
+    marked = row.model_copy(update={"cell_facts": (other, ())})
+    parts = {
+        "Steps": (
+            Paragraph(sentences=steps, form="steps"),
+            Paragraph(sentences=(said("run it"),), form="code"),
+            Paragraph(sentences=(said("Or wait."), said("Not long.", within="list")), form="bullets"),
+            Paragraph(sentences=(said("Stop."),), form="steps", start=3),
+            Paragraph(sentences=(said("halt", facts=(), basis="bridge"),), form="code"),
+        ),
+        "More steps": (Paragraph(sentences=(said("Go on."),), form="steps", start=4),),
+        "Steps anew": (Paragraph(sentences=(said("Rest."),), form="steps"),),
+        "Items": (
+            Paragraph(sentences=(said("One."), said("Then.", basis="derived", within="item"), said("Two.")), form="bullets"),
+            Paragraph(sentences=(said("So."), said("Thus.", basis="derived"))),
+        ),
+        "A table": (Paragraph(sentences=(row, marked), form="table", header=("A", "B")),),
+        "Passages": (
+            Paragraph(sentences=(said(TABLE, facts=(second.id,)), said(third.quote, facts=(third.id,))), kind="passages"),
+        ),
+    }
+    sections = tuple(
+        ReportSection(id=f"s{number}", title=title, paragraphs=paragraphs)
+        for number, (title, paragraphs) in enumerate(parts.items())
+    )
+    changes = (changing(e.ReportGenerated, sections=sections), changing(e.PageRead, sheets=(0, 50)))
+    story.scribe.amend = lambda event: changes[1](changes[0](event))
+    story.begin().planned().gathered()
+    for name in ("large", "small", "large", "extractive"):
+        cost = Cost(usd=1, model=name)
+        story.scribe.note(e.StepFailed(step="FindGaps", error="x", message="", recoverable=True, attempt=1, cost=cost))
+    unused, unread = "https://unused.example/", "https://unread.example/"
+    for url in (unused, unread):
+        story.scribe.note(e.PageRead(url=url, title="Not cited", digest="0" * 64, characters=9))
+    found = (fact(unused, "It leads to no note."),)
+    story.scribe.note(e.FactsObserved(worker_id="search_1", iteration=1, url=unused, digest="0" * 64, facts=found))
+    return story.analysed().reported()
+
+
+def golden_files(root: Path) -> dict[str, bytes]:
+    """Build the vault and its site below ``root``; return what ``golden/`` holds of them."""
+    store = a_store()
+    night(store, of_all_forms(store), date="2026-11-29")
+    moss = Story(store, id="2026-11-29-moss-3355", query="Is moss old?", query_id="moss", date="2026-11-29")
+    moss.begin().planned().scribe.note(e.ApprovalRequested())
+    place = Workplace(root, store, documents=Path("/papers"))
+    place.build()
+    before = place.note("Home").read_bytes()
+    for number, seconds in enumerate(((1.0,), ())):
+        began = n.BatchStarted(due=(), unread=("my/Queue.md, line 3: no field mod",), timezone="Europe/Berlin")
+        ends = [n.BatchEnded(done=0, failed=0, skipped=0, exit_code=0, duration_s=one) for one in seconds]
+        run = e.RunStarted(host="here", process=1, program="test")
+        Scribe(store, f"batch-2026-11-30t020{number}00-ab12", "2026-11-30").note_batch(run, began, *ends)
+    place.build()
+    site = Scratch(root)
+    site.build(url="https://notes.example/")
+    notes = {f"vault/{path}": data for path, data in place.files().items() if path.endswith((".md", ".svg"))}
+    pages = {f"site/{path}": site.files()[path] for path in SHOWN}
+    return {"vault/Home after the night before.md": before, **notes, **pages}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return {path: data.decode() for path, data in golden_files(tmp_path_factory.mktemp("golden")).items()}
+
+
+def test_every_note_and_page_is_as_it_was(made: dict[str, str]) -> None:
+    kept = {path.relative_to(GOLDEN).as_posix(): path.read_text() for path in GOLDEN.rglob("*") if path.is_file()}
+    assert made.keys() == kept.keys()
+    for path, text in made.items():
+        assert text == kept[path], path
+
+
+def test_no_note_has_an_empty_section_or_a_bare_bar_in_a_table_and_every_link_leads_somewhere(made: dict[str, str]) -> None:
+    notes = {path.removeprefix("vault/"): text for path, text in made.items() if path.endswith(".md")}
+    for path, text in notes.items():
+        assert not re.search(r"(?m)^(#{2,6}) .*\n+(?=\1 |\Z)|\n\n\n|\n\n\Z", body_of(text)), path
+        lines = (line.removeprefix("> ") for line in fenced(body_of(text))[1].split("\n"))
+        for first, line in pairwise(line for line in lines if line.startswith("|")):
+            if set(first) <= set("|-: "):
+                assert first.count("|") == len(re.findall(r"(?<!\\)\|", line)), path
+    bases = {f"bases/{path.name}": path.read_text() for path in (TEMPLATES / "bases").iterdir()}
+    assert leading_nowhere(notes | bases | {"nights/thirty-nights.svg": ""}) == []
+
+
+if __name__ == "__main__":
+    shutil.rmtree(GOLDEN, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for path, data in golden_files(Path(folder)).items():
+            (GOLDEN / path).parent.mkdir(parents=True, exist_ok=True)
+            (GOLDEN / path).write_bytes(data)
