@@ -67,9 +67,10 @@ def note(title: str, body: str, kind: str = "", **properties: str) -> str:
     return f"---\n{lines}---\n\n# {title}\n\n{body}\n"
 
 
-def read(text: str, *, path: str = "my/here.md", others: tuple[str, ...] = (), at_hand: bool = False) -> Draft:
-    """Read a note's text in a vault that also holds ``others``."""
-    return read_into(Draft(path, root_of(page_of(path)), Places([path, *others]), at_hand=at_hand), text)
+def read(text: str) -> Draft:
+    """Read a note's text."""
+    path = "my/here.md"
+    return read_into(Draft(path, root_of(page_of(path)), Places([path])), text)
 
 
 VAULT = {
@@ -90,7 +91,7 @@ VAULT = {
     ),
     "sources/2026-11/s2.md": note("Another", "> “Quoted too.”\n\n^q-2", "source", tags='["research/source"]', quotes="3"),
     "bases/sources.base": "views: [{type: table, name: All, order: [note.quotes]}]",
-    "my/mine.md": "# Mine\n\n#idea about [[Home]]\n",
+    "my/mine.md": "# Mine\n\n#idea about [[Home]].[[sources/2026-11/s1#^q-1|¹]]\n",
     "img/p.png": "no real picture",
 }
 

@@ -24,10 +24,11 @@ from tests.vault.scanner import body_of, fenced
 
 GOLDEN = Path(__file__).parent / "golden"
 POWER_CUT = "reports/2026/how-does-an-append-only-log-survive-a-power-cut"
-# Of the site: the lists of reports, a report that another supersedes, that other, one of all forms, the feed.
+SIGNS = Path(__file__).parents[1] / "site" / "signs.md"  # a note with all that Obsidian reads
+# Of the site: the lists of reports, a report that another supersedes, that other, one of all forms, the feed, that note.
 SHOWN = (
     "browse/reports.html", "browse/earlier.html", f"{POWER_CUT}-3f2a.html", f"{POWER_CUT}-9c01.html",
-    "reports/2026/which-forms-has-a-report-0f0f.html", "feed.xml",
+    "reports/2026/which-forms-has-a-report-0f0f.html", "feed.xml", "my/signs.html",
 )  # fmt: skip
 FORMS = ("https://forms.example/steps", "corpus:forms.pdf", "https://forms.example/tables?all=1")
 LONG = "A power-cut, again & again: " + " ".join(f"word{number}" for number in range(40))
@@ -60,7 +61,11 @@ def of_all_forms(store: MemoryStore) -> Story:
             Paragraph(sentences=(said("Stop."),), form="steps", start=3),
             Paragraph(sentences=(said("halt", facts=(), basis="bridge"),), form="code"),
         ),
-        "More steps": (Paragraph(sentences=(said("Go on."),), form="steps", start=4),),
+        "More steps": (
+            Paragraph(sentences=(said("Go on."),), form="steps", start=4),
+            Paragraph(sentences=(said("go"), said("on", basis="derived")), form="code"),
+            Paragraph(sentences=(said("elsewhere", facts=other),), form="code"),
+        ),
         "Steps anew": (Paragraph(sentences=(said("Rest."),), form="steps"),),
         "Items": (
             Paragraph(sentences=(said("One."), said("Then.", basis="derived", within="item"), said("Two.")), form="bullets"),
@@ -105,8 +110,12 @@ def golden_files(root: Path) -> dict[str, bytes]:
         Scribe(store, f"batch-2026-11-30t020{number}00-ab12", "2026-11-30").note_batch(run, began, *ends)
     place.build()
     site = Scratch(root)
+    site.write("my/signs.md", SIGNS.read_bytes())
+    site.write("img/Chart One.png", "no real picture")
     site.build(url="https://notes.example/")
-    notes = {f"vault/{path}": data for path, data in place.files().items() if path.endswith((".md", ".svg"))}
+    notes = {
+        f"vault/{path}": data for path, data in place.files().items() if path.endswith((".md", ".svg")) and path != "my/signs.md"
+    }
     pages = {f"site/{path}": site.files()[path] for path in SHOWN}
     return {"vault/Home after the night before.md": before, **notes, **pages}
 
