@@ -88,6 +88,7 @@ def searched_in_vain() -> Bench:
     """A night on pumps whose search finds nothing."""
     night = bench(queue(query("pumps")))
     step_context_of = night.batch.step_context_of
+    assert step_context_of
     night.batch.step_context_of = lambda state: replace(step_context_of(state), search=Nothing())
     return night
 

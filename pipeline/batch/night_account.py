@@ -6,6 +6,7 @@ the log has to be kept. A call in flight at a kill counts at its worst.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pipeline.batch.due_queries import LOG_TROUBLE, states_of_builds
+from pipeline.batch.due_queries import LOG_TROUBLE, cause_of, states_of_builds
 from pipeline.domain.events import night_events as n
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import begin_of
@@ -25,9 +26,12 @@ from pipeline.domain.summary import Summary
 from pipeline.domain.talk import talk_of
 from pipeline.domain.values import Cost, minus, total
 from pipeline.engine.run_context import INTERRUPTED
-from pipeline.errors import NOT_FOUND, LogError
+from pipeline.errors import NOT_FOUND, LogError, ResearchError
 from pipeline.ports import EventStore
+from pipeline.text.normalise import one_line
 from pipeline.text.times import night_start, timestamp
+
+_log = logging.getLogger("pipeline.batch.night_account")
 
 
 def ended_event(
@@ -47,6 +51,15 @@ def ended_event(
         duration_s=working_seconds(state),
         cause=cause,
     )
+
+
+def failed_event(query_id: str, query: str, state: SessionState, error: Exception) -> n.QueryEnded:
+    """Return that a query failed by this error; one that is none of ours is a fault of the program."""
+    why = one_line(str(error), 500)
+    if not isinstance(error, ResearchError):
+        _log.error("%s ended unexpectedly", query_id, exc_info=error)
+        why = f"unexpected {type(error).__name__}: {why}"
+    return ended_event(query_id, query, state, "failed", why, cause_of(error) if isinstance(error, LogError) else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from pipeline.batch.due_queries import LEFT_ALONE, Decision, cause_of, split_at_limit
-from pipeline.batch.night_account import BatchResult, batch_ended, ended_event
+from pipeline.batch.due_queries import LEFT_ALONE, Decision, split_at_limit
+from pipeline.batch.night_account import BatchResult, batch_ended, ended_event, failed_event
 from pipeline.batch.session_lifecycle import (
     accept_handoff,
     adopt_settings,
@@ -32,7 +32,7 @@ from pipeline.domain.values import Cost, Recalled, ResearchConfig, minus, total
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import StreamLog, new_stream
 from pipeline.engine.run_context import INTERRUPTED, RunContext, ending_at, reserved_for_writing
-from pipeline.errors import LogError, LogUnwritable, ProviderRefused, ResearchError, SearchFailed, StepError
+from pipeline.errors import LogUnwritable, ProviderRefused, ResearchError, SearchFailed, StepError
 from pipeline.ports import EventStore
 from pipeline.research import StepContext
 from pipeline.text.normalise import counted, one_line
@@ -58,13 +58,13 @@ PASSED = "the deadline has passed"
 
 @dataclass
 class Batch:
-    """One running batch. ``step_context_of`` returns a session's step context, ``config_of`` the limits of a new session.
+    """One running batch. ``step_context_of`` returns a session's step context; without it others research the sessions, and
+    accept what was handed over. ``config_of`` returns the limits of a new session.
 
     ``spent`` is what earlier runs of the night cost, ``granted_usd`` what this one may spend beside the night's cap.
     ``spent_out`` returns why no step that costs money may start any more, or "". ``archived`` are the ids of queries that are in
     the log but no longer in the file. ``recall`` returns what earlier nights left on a query at a time. ``embed`` asks for
-    the vectors that the search by meaning needs, before the first query starts. Without ``takes_handoffs`` whoever researches a
-    session accepts what was handed over.
+    the vectors that the search by meaning needs, before the first query starts.
 
     ``_running`` are sessions under way, each with its cost before this batch; ``_paid`` is what all else in this batch cost.
     ``_down`` is what is down now, with the error that showed it; ``_pauses`` counts the waits since a session last ended.
@@ -72,7 +72,7 @@ class Batch:
 
     store: EventStore
     queue: Queue
-    step_context_of: Callable[[SessionState], StepContext]
+    step_context_of: Callable[[SessionState], StepContext] | None
     config_of: Callable[[Query], ResearchConfig]
     context: RunContext
     sessions_at_once: int = SESSIONS_AT_ONCE
@@ -82,7 +82,6 @@ class Batch:
     embed: Callable[[], AsyncGenerator[n.PassagesEmbedded]] | None = None
     spent: Cost = field(default_factory=Cost)
     granted_usd: float = 0.0
-    takes_handoffs: bool = True
     _ended: list[n.QueryEnded] = field(default_factory=list)
     _skipped: list[n.QuerySkipped] = field(default_factory=list)
     _running: dict[str, tuple[SessionState, Cost]] = field(default_factory=dict)
@@ -230,6 +229,7 @@ class Batch:
             session = await self.session_of(decision)
             state = session.state
             self._running[state.id] = state, cost_of(state)
+            assert self.step_context_of  # noqa: S101 - else it is others' work
             await run_session(session, self.store, self.step_context_of(state), self._context_of(state))
             complete_handoff(session, self.store, self._context_of(state))
         except ProviderRefused as refusal:
@@ -237,16 +237,13 @@ class Batch:
             return ended("interrupted", one_line(str(refusal)), "refused")
         except LogUnwritable:
             raise
-        except ResearchError as error:
-            if isinstance(error, StepError) and error.outage:
-                config = self._paused[state.id] = state.config
-                is_search = isinstance(error, SearchFailed)
-                self._down[("search", *config.search) if is_search else ("reasoner", config.reasoner)] = error
-                return ended("interrupted", reason_of(error), "outage")
-            return ended("failed", one_line(str(error), 500), cause_of(error) if isinstance(error, LogError) else "")
         except Exception as error:  # noqa: BLE001 - a bug in one session must not end the others
-            _log.exception("%s ended unexpectedly", decision.query.id)
-            return ended("failed", f"unexpected {type(error).__name__}: {one_line(str(error), 500)}")
+            if not (isinstance(error, StepError) and error.outage):
+                return failed_event(decision.query.id, decision.query.text, state, error)
+            config = self._paused[state.id] = state.config
+            is_search = isinstance(error, SearchFailed)
+            self._down[("search", *config.search) if is_search else ("reasoner", config.reasoner)] = error
+            return ended("interrupted", reason_of(error), "outage")
         if state.waiting or state.ended:
             return ended("", "")
         return ended("interrupted", *reversed(self._stop_reason() or ("cap", PASSED)))
@@ -271,7 +268,7 @@ class Batch:
 
     def _adopted(self, decision: Decision, session: ResearchSession) -> ResearchSession:
         if not session.state.ended:
-            if self.takes_handoffs:
+            if self.step_context_of:
                 accept_handoff(session, self.store, self._context_of(session.state))
             adopt_settings(session, self.config_of(decision.query), self.store, self._context_of(session.state))
         return session

@@ -11,26 +11,24 @@ import logging
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from pipeline.batch.consolidation import Recaller
 from pipeline.batch.night_account import ended_event
-from pipeline.batch.night_workers import NightWorker, open_night
-from pipeline.batch.session_pool import PASSED, Batch, with_limits
+from pipeline.batch.night_workers import NightWorker, open_night, reasons_of
+from pipeline.batch.session_pool import PASSED, with_limits
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, environment_of
-from pipeline.cli.run_support import Lines, config_of, context_of, in_its_night, prepare, run_async, sessions_at_once
+from pipeline.cli.run_support import Lines, batch_of, config_of, context_of, in_its_night, prepare, run_async, sessions_at_once
 from pipeline.config.services import LOCAL
 from pipeline.config.settings import store_address
 from pipeline.domain.budget import Budget, SharedPart
 from pipeline.domain.events.json_codec import decode
-from pipeline.domain.events.records import Record
 from pipeline.domain.session_rules import ResearchSession
 from pipeline.domain.state import SessionState
-from pipeline.domain.values import Cost, ResearchConfig
+from pipeline.domain.values import Cost
 from pipeline.engine.run_context import RunContext
 from pipeline.ops.console_output import PRINTED
 from pipeline.ops.unattended import UnattendedRun
@@ -66,10 +64,11 @@ async def distribute(
     env = replace(env, store=postgres_adapters.postgres_store(folder, store_address(folder), patience_s))
     nights = postgres_adapters.nights_of(folder, patience_s)
     due = [decision for decision in decided.decisions if decision.due][:limit]
-    context = context_of(env, Lines(env.console, machines=True).listen, run, request.until)
+    lines = Lines(env.console, machines=True)
+    context = context_of(env, lines.listen, run, request.until)
     day = night_of(context.now(), settings.timezone).isoformat()
     wait_s = request.distribute.total_seconds() if request.distribute else 0.0
-    view = _View(env, nights, replace(context, deadline=None), wait_s, finish)
+    view = _View(env, nights, replace(context, deadline=None), lines, wait_s, finish)
     if (before := await asyncio.to_thread(nights.unfinished)) and before.day != day:
         await view.give_up(before.batch, PASSED)
         await view.show(before.batch)
@@ -78,25 +77,14 @@ async def distribute(
         env.console.say(f"the night's {before.batch} is not over: it goes on", dim=True)
         return await view.show(before.batch)
     searches = {config_of(env, decision.query).search for decision in due}
-    documents = postgres_adapters.DocumentsFingerprint(env.workspace)
-    if any(LOCAL in names for names in searches):
-        documents.refresh()
-    if (LOCAL,) in searches and not documents.value:
+    documents = postgres_adapters.fingerprint_of_documents(env.workspace)() if any(LOCAL in names for names in searches) else ""
+    if (LOCAL,) in searches and not documents:
         workspace_adapters.corpus_files(env.workspace)  # says why
-    batch = Batch(env.store, env.workspace.queue, _no_step_context, partial(config_of, env), context, takes_handoffs=False)
-    batch.archived, batch.granted_usd = decided.archived, env.granted_usd
-    if settings.memory != "off":
-        batch.recall = Recaller(env.store)
-
-    def night(name: str) -> Night:
-        ends_in_s = None if context.deadline is None else max(0.0, (context.deadline - context.now()).total_seconds())
-        caps = settings.limits.caps.left_after(env.spent or Cost())
-        return Night(day, name, ends_in_s, context.writing.total_seconds(), caps, settings.limits.max_failures)
-
-    def entry(config: ResearchConfig, machine: str) -> str:
-        return entry_of(documents.value if LOCAL in config.search else "", machine)
-
-    return await view.show(await open_night(batch, decided.decisions, limit, nights, night, entry))
+    ends_in_s = None if context.deadline is None else max(0.0, (context.deadline - context.now()).total_seconds())
+    caps, max_failures = settings.limits.caps.left_after(env.spent or Cost()), settings.limits.max_failures
+    night = Night(day, "", ends_in_s, context.writing.total_seconds(), caps, max_failures)
+    batch = batch_of(env, decided, context)
+    return await view.show(await open_night(batch, decided.decisions, limit, nights, night, documents))
 
 
 @dataclass
@@ -106,9 +94,9 @@ class _View:
     env: RunEnvironment
     nights: postgres_adapters.PostgresNights
     context: RunContext
+    lines: Lines
     wait_s: float
     finish: Finish
-    _sessions: dict[str, ResearchSession] = field(default_factory=dict)
     _said: set[str] = field(default_factory=set)
     _idle_s: float = 0.0
 
@@ -120,8 +108,7 @@ class _View:
             account.update(await asyncio.to_thread(self.finish, name))
 
         worker = NightWorker(self.env.store, self.nights, self.context, self.env.machine, build=build)
-        program = f"research run {self.env.machine}"
-        engine = postgres_adapters.engine_of(self.env.workspace.folder, program, 2, 30.0, self._say)
+        engine = postgres_adapters.engine_of(self.env.workspace.folder, f"research run {self.env.machine}", self._say)
         feed, working = await asyncio.to_thread(Feed, self.env.store, ["session"]), asyncio.create_task(worker.work(engine))
         try:
             while not self.context.stop.asked and (night := await asyncio.to_thread(self.nights.unfinished)):
@@ -129,7 +116,7 @@ class _View:
                     break
                 while records := await asyncio.to_thread(feed.read):
                     for record in records:
-                        self._listen(record)
+                        self.lines.show(decode(record.data), record.session_id)
                 await self._look(night)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self.context.stop.wait(), LOOK_S)
@@ -144,24 +131,21 @@ class _View:
 
     async def give_up(self, batch: str, reason: str) -> None:
         """End the jobs that are left."""
-        refused = await asyncio.to_thread(self.nights.refusals, batch)
-
-        def result(session: str) -> dict[str, Any]:
+        results = {}
+        for session, refused in (await asyncio.to_thread(self.nights.left, batch)).items():
             state = ResearchSession.open(self.env.store, session).state
-            why = "; ".join(f"{machine}: {one}" for machine, one in sorted(refused.get(session, {}).items()))
-            said = f"{reason}: {why}" if why else reason
-            return ended_event(state.query_id, state.query, state, "interrupted", said, "cap").model_dump()
-
-        await asyncio.to_thread(self.nights.give_up, batch, result)
+            why = f"{reason}: {reasons_of(refused)}" if refused else reason
+            results[session] = ended_event(state.query_id, state.query, state, "interrupted", why, "cap").model_dump()
+        await asyncio.to_thread(self.nights.give_up, batch, results)
 
     async def _look(self, night: Night) -> None:
         """Say what nobody can take; end a night that is over, or that nobody goes on with."""
         queue, workers = await asyncio.to_thread(self.nights.queue), await asyncio.to_thread(self.nights.workers)
         waiting = {entry: counts[0] for entry, counts in queue.items() if entry.startswith(RESEARCH) and counts[0]}
         self._idle_s = self._idle_s + LOOK_S if waiting and not any(running for _, running in queue.values()) else 0.0
-        refusals = await asyncio.to_thread(self.nights.refusals, night.batch)
-        for machine, why in {one for reasons in refusals.values() for one in reasons.items()}:
-            self._say(f"{machine} is not set up for every session: {why}")
+        for refused in (await asyncio.to_thread(self.nights.left, night.batch)).values():
+            for machine, why in refused.items():
+                self._say(f"{machine} is not set up for every session: {why}")
         if self._idle_s >= min(QUIET_S, self.wait_s):
             who = f"connected: {', '.join(workers)}" if workers else "no worker is connected"
             for entry, count in waiting.items():
@@ -170,15 +154,6 @@ class _View:
             await self.give_up(night.batch, "no worker can take it" if workers else "no worker is connected")
         elif night.ends_in_s is not None and night.ends_in_s < -LATE_S and not night.closed:
             await self.give_up(night.batch, PASSED)
-
-    def _listen(self, record: Record) -> None:
-        session = self._sessions.get(record.session_id)
-        if session is None:
-            session = self._sessions[record.session_id] = ResearchSession(record.session_id)
-            session.replay([one.data for one in self.env.store.load(record.session_id) if one.version < record.version])
-        if record.version == session.state.version + 1:
-            session.replay([record.data])
-            self.context.listener(decode(record.data), session.state)
 
     def _say(self, line: str) -> None:
         if line not in self._said:
@@ -193,10 +168,6 @@ def needs_of(entry: str) -> str:
     words = [f"the machine {machine}"] if machine else []
     words += [f"a machine whose documents have the fingerprint {documents[:8]}"] if documents else []
     return f"need {' and '.join(words)}" if words else "wait"
-
-
-def _no_step_context(state: SessionState) -> StepContext:
-    raise AssertionError(f"{state.id} is researched by a worker")
 
 
 def work_on_jobs(
@@ -238,28 +209,32 @@ def work_on_jobs(
                 await asyncio.sleep(LOOK_S)
 
     async def work() -> dict[str, int]:
-        nights, documents = postgres_adapters.nights_of(folder), postgres_adapters.DocumentsFingerprint(env.workspace)
-        factory = AdapterFactory(env.workspace, env.store, env.keys, pace=nights)
+        nights, fingerprint = postgres_adapters.nights_of(folder), postgres_adapters.fingerprint_of_documents(env.workspace)
         at_once = sessions or sessions_at_once(env.workspace)
         limits = replace(env.workspace.queue.settings.limits, deadline=None)  # a night's end comes with each job
         context = with_limits(context_of(env, Lines(env.console).listen, run), limits, until)
+        async with aclosing(AdapterFactory(env.workspace, env.store, env.keys, pace=nights)) as factory:
 
-        def step_context(state: SessionState, part: SharedPart | None) -> StepContext:
-            return factory(state, Budget(name="night", shared=part))
+            def step_context(state: SessionState, part: SharedPart | None) -> StepContext:
+                return factory(state, Budget(name="night", shared=part))
 
-        async def follow_documents() -> None:
-            while True:
-                await asyncio.sleep(RESCAN_S)
-                if await asyncio.to_thread(documents.refresh):
-                    await asyncio.to_thread(factory.prepare, needed=False)
-
-        try:
-            await asyncio.to_thread(documents.refresh)
-            prepare(env.console, env.workspace, factory, ())
+            documents: str | None = None
             worker = NightWorker(env.store, nights, context, machine, step_context, build if finish else None, say=say)
-            worker.entries = lambda: {entry_of(one, name) for one in ("", documents.value) for name in ("", machine)}
-            program, lease_s = f"{WORKER}{machine}", lease.total_seconds()
-            engine = postgres_adapters.engine_of(folder, program, at_once, lease_s, lambda line: say(line, True))
+
+            async def look_at_documents() -> None:
+                nonlocal documents
+                if documents != (documents := await asyncio.to_thread(fingerprint)):
+                    await asyncio.to_thread(prepare, env.console, env.workspace, factory, ())
+                    worker.entries = {entry_of(one, name) for one in ("", documents) for name in ("", machine)}
+
+            async def follow_documents() -> None:
+                while True:
+                    await asyncio.sleep(RESCAN_S)
+                    await look_at_documents()
+
+            await look_at_documents()
+            lease_s, complain = lease.total_seconds(), partial(say, problem=True)
+            engine = postgres_adapters.engine_of(folder, f"{WORKER}{machine}", complain, at_once, lease_s)
             engine.scheduled = (schedule, begin) if schedule else None
             env.console.say(f"{machine} takes up to {at_once} sessions at once", dim=True)
             following = asyncio.create_task(follow_documents())
@@ -268,8 +243,6 @@ def work_on_jobs(
             finally:
                 following.cancel()
             return worker.ended
-        finally:
-            await factory.aclose()
 
     ended = run_async(run, work())
     done = [f"{count} {word}" for word, count in sorted(ended.items())]

@@ -6,17 +6,16 @@ import logging
 from collections.abc import Iterable
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
-from pipeline.batch.consolidation import Recaller
 from pipeline.batch.night_account import BatchResult, account
-from pipeline.batch.session_pool import Batch, ends_at
+from pipeline.batch.session_pool import ends_at
 from pipeline.cli.command_parts import report_build_problems, try_builds
 from pipeline.cli.presentation import counts_line, happened, outcome_lines, troubles_of
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, archived_before, save_last_run
 from pipeline.cli.run_support import (
     Lines,
+    batch_of,
     config_of,
     consolidate_after_run,
     context_of,
@@ -24,13 +23,11 @@ from pipeline.cli.run_support import (
     prepare,
     report_embedding,
     run_async,
-    sessions_at_once,
 )
 from pipeline.config.services import LOCAL, route_of
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.night_events import BatchEnded, BatchStarted, VaultFailed
 from pipeline.domain.events.session_events import BranchMerged
-from pipeline.domain.values import Cost
 from pipeline.engine.recorder import StreamLog, new_stream
 from pipeline.errors import NOT_FOUND, LogDamaged, LogError
 from pipeline.ops.console_output import Console
@@ -135,13 +132,10 @@ async def _run_batch(run: UnattendedRun, env: RunEnvironment, decided: Decisions
     async with aclosing(AdapterFactory(workspace, env.store, env.keys, night=env.night)) as factory:
         prepare(console, workspace, factory, searches)
         context = context_of(env, Lines(console).listen, run, request.until)
-        at_once, gone = sessions_at_once(workspace), decided.archived
-        batch = Batch(env.store, workspace.queue, factory, partial(config_of, env), context, at_once, factory.spent_out, gone)
-        batch.spent, batch.granted_usd = env.spent or Cost(), env.granted_usd
+        batch = batch_of(env, decided, context, factory)
+        batch.spent_out = factory.spent_out
         if any(LOCAL in names for names in searches):
             batch.embed = lambda: report_embedding(console, factory.embed_documents())
-        if workspace.queue.settings.memory != "off":
-            batch.recall = Recaller(env.store)
         return await batch.work(decided.decisions, request.selection.limit)
 
 

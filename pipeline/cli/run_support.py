@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Collection, Coroutine
+from collections.abc import AsyncGenerator, Callable, Collection, Coroutine
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, TypeVar
 
-from pipeline.batch.consolidation import Consolidated
+from pipeline.batch.consolidation import Consolidated, Recaller
 from pipeline.batch.consolidation import consolidate as consolidate_sessions
 from pipeline.batch.night_account import spent_tonight
-from pipeline.batch.session_pool import SESSIONS_AT_ONCE, with_limits
+from pipeline.batch.session_pool import SESSIONS_AT_ONCE, Batch, with_limits
 from pipeline.cli.command_parts import read_sessions
 from pipeline.cli.presentation import happened, price
-from pipeline.cli.run_environment import Request, RunEnvironment
+from pipeline.cli.run_environment import Decisions, Request, RunEnvironment
 from pipeline.config.queue_schema import Query
 from pipeline.config.services import LOCAL, config_for, reasoner_for, secrets_of
 from pipeline.config.settings import Workspace
@@ -24,11 +25,12 @@ from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.night_events import PassagesEmbedded
 from pipeline.domain.events.session_events import NO_EVIDENCE, EventBase, ResearchFailed, RunStarted
 from pipeline.domain.state import SessionState
-from pipeline.domain.values import EXTRACTIVE, ResearchConfig
+from pipeline.domain.values import EXTRACTIVE, Cost, ResearchConfig
 from pipeline.engine.run_context import Listener, RunContext, SteadyClock
 from pipeline.errors import UsageError
 from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask
 from pipeline.ops.unattended import UnattendedRun
+from pipeline.research import StepContext
 from pipeline.text.normalise import counted, first_few, one_line
 from pipeline.text.redaction import Redaction
 from pipeline.wiring import log_writers
@@ -87,6 +89,21 @@ def in_its_night(env: RunEnvironment, request: Request = NO_OPTIONS) -> RunEnvir
         spent = spent.model_copy(update={"usd": 0.0})
     night = Budget(settings.limits.caps, name="night", spent=spent)
     return replace(env, spent=spent, granted_usd=granted or 0.0, night=night)
+
+
+def batch_of(
+    env: RunEnvironment,
+    decided: Decisions,
+    context: RunContext,
+    step_context_of: Callable[[SessionState], StepContext] | None = None,
+) -> Batch:
+    """Return a run's batch; without ``step_context_of`` others research its sessions."""
+    queue, at_once = env.workspace.queue, sessions_at_once(env.workspace)
+    batch = Batch(env.store, queue, step_context_of, partial(config_of, env), context, at_once, archived=decided.archived)
+    batch.spent, batch.granted_usd = env.spent or Cost(), env.granted_usd
+    if queue.settings.memory != "off":
+        batch.recall = Recaller(env.store)
+    return batch
 
 
 def context_of(env: RunEnvironment, listener: Listener, run: UnattendedRun, until: datetime | None = None) -> RunContext:
@@ -200,11 +217,15 @@ class Lines:
     machines: bool = False
 
     def listen(self, event: EventBase, state: SessionState) -> None:
-        """Print the event, if it matters; write it to the log file too, but for single steps."""
+        """Show an event of a session."""
+        self.show(event, state.query_id)
+
+    def show(self, event: EventBase, name: str) -> None:
+        """Print the event under that name, if it matters; write it to the log file too, but for single steps."""
         # A question that the sources do not answer is no failure.
         is_unanswered = isinstance(event, ResearchFailed) and event.cause == NO_EVIDENCE
         is_failure = event.type.endswith(".failed") and not is_unanswered
-        line = f"{one_line(state.query_id, 40):<40}  {event.type:<20}  {happened(event)}".rstrip()
+        line = f"{one_line(name, 40):<40}  {event.type:<20}  {happened(event)}".rstrip()
         if event.type in BEGINNINGS | ENDS:
             _log.log(logging.WARNING if is_failure else logging.INFO, "%s", line, extra=PRINTED)
         takes = self.machines and isinstance(event, RunStarted)

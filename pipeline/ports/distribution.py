@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-from pipeline.domain.budget import Caps
+from pipeline.domain.budget import Caps, SharedPart
 from pipeline.domain.values import Cost
 
 CLOSE, BUILD, RESEARCH = "close", "build", "research"
@@ -28,7 +28,7 @@ class Night:
     """
 
     day: str
-    batch: str
+    batch: str = ""
     ends_in_s: float | None = None
     writing_s: float = 0.0
     caps: Caps = Caps()  # noqa: RUF009 - it is frozen
@@ -37,20 +37,30 @@ class Night:
     closed: bool = False
 
 
-class Share(NamedTuple):
-    """A session's share of a night's budget, in one ``turn``: from one take-over of the session to the next."""
+class Share(SharedPart, Protocol):
+    """A session that this process may research now, and its share of the night's budget.
 
-    batch: str
-    session: str
-    turn: int
-
-
-class Taken(NamedTuple):
-    """A session that this process may research now. ``fruitless`` counts the takers in a row that recorded nothing."""
+    It is void once the session is left, or another process has taken it; then its methods change nothing.
+    ``fruitless`` counts the takers in a row that recorded nothing. ``refusal`` is why the last refused call was refused, or "".
+    All methods but ``settle`` may raise ``LogError``: the database cannot be reached. A void share raises ``VersionConflict``
+    where something is reserved.
+    """
 
     night: Night
-    share: Share
     fruitless: int
+    refusal: str
+
+    def leave(self, cost: Cost, result: Mapping[str, Any] | None = None) -> bool:
+        """Free what is reserved, set what was spent, and end the job if there is a result; return False if the share is void."""
+        ...
+
+    def refuse(self, machine: str, why: str) -> Mapping[str, str]:
+        """Note that a machine is not set up for the session; return all such machines, and why."""
+        ...
+
+    def halt(self, cause: str, reason: str) -> None:
+        """Let nothing more start in the night's batch. The first reason counts."""
+        ...
 
 
 class Nights(Protocol):
@@ -59,44 +69,16 @@ class Nights(Protocol):
     Each method may raise ``LogError``: the database cannot be reached. Each may be called from any thread.
     """
 
-    def open(self, night: Night, jobs: Mapping[str, str], results: Sequence[Mapping[str, Any]] = ()) -> None:
-        """Begin a night's batch: a job for each session, by its entry point; ``results`` are of queries that are over already."""
+    def open(self, night: Night, jobs: Mapping[str, str]) -> None:
+        """Begin a night's batch: a job for each session, by its entry point."""
         ...
 
     def advance(self) -> None:
         """Put in the queue what a night waits for and the queue lacks: sessions, else the closing, else the building."""
         ...
 
-    def take(self, session: str, so_far: Cost, version: int) -> Taken | None:
-        """Begin a new turn of a session, at that version and cost; None if its job is over. Earlier shares of it are void."""
-        ...
-
-    def reserve(self, share: Share, worst: Cost, calls: int) -> None:
-        """Reserve the worst case of one call; ``calls`` is 1 for a model call, 0 for another.
-
-        Raises:
-            BudgetSpent: it would exceed a cap of the night; nothing is reserved.
-            VersionConflict: the share is void.
-        """
-        ...
-
-    def settle(self, share: Share, worst: Cost, calls: int, actual: Cost | None) -> None:
-        """Replace a reservation by what the call cost; None: it was never sent. Of a void share nothing is changed."""
-        ...
-
-    def leave(self, share: Share, cost: Cost, result: Mapping[str, Any] | None = None) -> bool:
-        """End a turn: free what is reserved, set what was spent, and end the job if there is a result.
-
-        Return False if the share is void; then nothing is changed.
-        """
-        ...
-
-    def refuse(self, share: Share, machine: str, why: str) -> Mapping[str, str]:
-        """Note that a machine is not set up for a session; return all such machines, and why."""
-        ...
-
-    def halt(self, batch: str, cause: str, reason: str) -> None:
-        """Let nothing more start in a batch. The first reason counts."""
+    def take(self, session: str, so_far: Cost, version: int) -> Share | None:
+        """Take a session, at that version and cost; None if its job is over. Earlier shares of it are void."""
         ...
 
     def results(self, batch: str) -> Sequence[Mapping[str, Any]]:
@@ -122,15 +104,11 @@ class Worker(Protocol):
         """
         ...
 
-    def lost(self, subject: str) -> None:
-        """Take note that somebody else has the job now."""
-        ...
-
 
 class JobEngine(Protocol):
     """Gives jobs to workers: each to one at a time, and to another one when nothing was heard of the first for its lease."""
 
-    def run(self, worker: Worker) -> Awaitable[None]:
+    async def run(self, worker: Worker) -> None:
         """Give jobs to the worker until ``stop``. Those under way end first."""
         ...
 

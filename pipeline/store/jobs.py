@@ -28,8 +28,8 @@ from pgqueuer.queries import Queries
 from psycopg.rows import dict_row
 
 from pipeline.errors import StoreUnreachable, UsageError
-from pipeline.ports.distribution import WORKER, Worker
-from pipeline.store.postgres_database import Connection, Database, check_schema
+from pipeline.ports.distribution import Worker
+from pipeline.store.postgres_database import Connection, Database
 
 LOOK_S = 1.0  # between two looks at an empty queue
 LONGEST_PAUSE_S = 15.0  # while the database cannot be reached
@@ -37,7 +37,7 @@ NIGHT = "night"  # the entry point of the schedule
 
 
 class PgQueuerEngine:
-    """Gives at most ``at_once`` jobs at a time. ``program`` names its connection, ``say`` prints a problem.
+    """Gives at most ``at_once`` jobs at a time, from the queue in ``database``. ``say`` prints a problem.
 
     A job belongs to another who takes it when nothing was heard of this process for ``lease_s`` seconds. What is
     ``scheduled``, at the times of a cron expression in UTC, is called by one of the processes that have it, in the thread of the
@@ -45,22 +45,12 @@ class PgQueuerEngine:
     """
 
     def __init__(
-        self,
-        url: str,
-        password: str = "",
-        *,
-        program: str = WORKER,
-        at_once: int = 4,
-        lease_s: float = 30.0,
-        say: Callable[[str], None] = lambda _line: None,
+        self, database: Database, *, at_once: int = 4, lease_s: float = 30.0, say: Callable[[str], None] = lambda _line: None
     ) -> None:
-        self._at_once, self._lease = at_once, timedelta(seconds=lease_s)
-        self._database = Database(url, check_schema, password=password, patience_s=0.0, program=program)
-        self._say = say
+        self._database, self._at_once, self._lease, self._say = database, at_once, timedelta(seconds=lease_s), say
         self.scheduled: tuple[str, Callable[[], Awaitable[None]]] | None = None
-        self._manager: QueueManager | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._stopped = False
+        self._shutdown = asyncio.Event()  # of that loop
 
     async def run(self, worker: Worker) -> None:
         """Give jobs to the worker until ``stop``."""
@@ -74,61 +64,49 @@ class PgQueuerEngine:
 
     def stop(self) -> None:
         """Give no more jobs."""
-        self._stopped = True
-        if self._loop is not None and self._manager is not None:
+        if self._loop is None:
+            self._shutdown.set()
+        else:
             with suppress(RuntimeError):  # the loop has ended
-                self._loop.call_soon_threadsafe(self._manager.shutdown.set)
+                self._loop.call_soon_threadsafe(self._shutdown.set)
 
     async def _give(self, worker: Worker, main: asyncio.AbstractEventLoop) -> None:
         async def do(job: Job) -> None:
-            subject = jobs.subjects[job.id] = (job.payload or b"").decode()
-            doing = worker.do(str(job.entrypoint), subject, job.attempts)
-            try:
-                again_s = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(doing, main))
-            finally:
-                del jobs.subjects[job.id]
+            doing = worker.do(str(job.entrypoint), (job.payload or b"").decode(), job.attempts)
+            again_s = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(doing, main))
             if again_s is not None:
                 raise RetryRequested(timedelta(seconds=again_s))
 
+        async def begin_night(_schedule: Schedule) -> None:
+            if self.scheduled:
+                await self.scheduled[1]()
+
+        self._loop = asyncio.get_running_loop()
         executor = EntrypointExecutor(EntrypointExecutorParameters(concurrency_limit=0, func=do))
-        driver = _Driver(self._database, lambda: self._stopped, self._say)
+        driver = _Driver(self._database, self._shutdown.is_set, self._say)
         jobs = _OwnJobs(driver, executor, self._at_once, worker.takes)
-        jobs.lost = lambda subject: main.call_soon_threadsafe(worker.lost, subject)
-        self._loop, self._manager = asyncio.get_running_loop(), jobs.manager
-        if self._stopped:
-            self._manager.shutdown.set()
         nights = SchedulerManager(jobs)
-        nights.shutdown = self._manager.shutdown
+        nights.shutdown = jobs.manager.shutdown = self._shutdown
         if self.scheduled:
-            times, begin = self.scheduled
-
-            async def begin_night(_schedule: Schedule) -> None:
-                await begin()
-
             try:
-                nights.schedule(NIGHT, times)(begin_night)
+                nights.schedule(NIGHT, self.scheduled[0])(begin_night)
             except ValueError as error:
-                raise UsageError(f"{times!r} is no schedule", hint='write five fields as in cron: "15 2 * * *"') from error
-        giving = self._manager.run(timedelta(seconds=LOOK_S), self._at_once, heartbeat_timeout=self._lease)
+                hint = 'write five fields as in cron: "15 2 * * *"'
+                raise UsageError(f"{self.scheduled[0]!r} is no schedule", hint=hint) from error
+        giving = jobs.manager.run(timedelta(seconds=LOOK_S), self._at_once, heartbeat_timeout=self._lease)
         try:
             await asyncio.gather(giving, *([nights.run()] if self.scheduled else []))
         finally:
-            self._manager.shutdown.set()
+            self._shutdown.set()
             self._database.close()
 
 
 class _OwnJobs(Queries):
-    """pgqueuer's statements, for the jobs alone that are this process's: ``at_once`` at most, of the entry points that it takes.
-
-    ``lost`` is called for a job that is another's now.
-    """
-
-    lost: Callable[[str], object]
+    """pgqueuer's statements, for this process's jobs alone: ``at_once`` at most, of the entry points that it takes."""
 
     def __init__(self, driver: _Driver, executor: EntrypointExecutor, at_once: int, takes: Callable[[], Collection[str]]) -> None:
         super().__init__(driver)
         self._executor, self._at_once, self._takes = executor, at_once, takes
-        self.subjects: dict[int, str] = {}
         self.manager = QueueManager(self)
 
     async def dequeue(
@@ -150,10 +128,7 @@ class _OwnJobs(Queries):
         return [row["id"] for row in await self.driver.fetch(query, ids, self.manager.queue_manager_id)]
 
     async def update_heartbeat(self, job_ids: list[Any]) -> None:
-        own = await self._own(job_ids)
-        for subject in [self.subjects[one] for one in {*job_ids} - {*own} if one in self.subjects]:
-            self.lost(subject)
-        await super().update_heartbeat(own)
+        await super().update_heartbeat(await self._own(job_ids))
 
     async def log_jobs(self, job_status: list[Any]) -> None:
         own = await self._own([job.id for job, _, _ in job_status])

@@ -10,20 +10,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
-
-from psycopg import RawCursor
 
 from pipeline.domain.budget import Caps, budget_spent, nano_usd
 from pipeline.domain.values import Cost
-from pipeline.errors import VersionConflict
-from pipeline.ports.distribution import BUILD, CLOSE, WORKER, Night, Share, Taken
+from pipeline.errors import BudgetSpent, LogError, VersionConflict
+from pipeline.ports.distribution import BUILD, CLOSE, WORKER, Night
 from pipeline.store.postgres_database import Connection, Database
 
 LOOK_S = 0.5  # at most, between two looks whether a turn is free
+_log = logging.getLogger("pipeline.store.nights")
 
 
 def _each(text: str) -> str:
@@ -38,7 +38,7 @@ on conflict (day) do update set batch = excluded.batch, ends_at = excluded.ends_
     cap_nano = excluded.cap_nano, cap_tokens = excluded.cap_tokens, cap_calls = excluded.cap_calls,
     max_failures = excluded.max_failures, halt_cause = '', halt = '', state = 'open'
 """
-_JOB = "insert into night_jobs (batch, place, session, entry, result) values (%s, %s, %s, %s, %s)"
+_JOB = "insert into night_jobs (batch, place, session, entry) values (%s, %s, %s, %s)"
 _NIGHT = """
 select day, batch, extract(epoch from ends_at - clock_timestamp())::float8, writing_s,
     cap_nano / 1e9::float8, cap_tokens, cap_calls, max_failures, halt_cause, halt, state <> 'open' from nights
@@ -60,7 +60,8 @@ from night_jobs join nights using (batch) where batch = %s group by nights.day
 _RESERVE = f"update night_jobs set {_each('reserved_* = reserved_* + %(*)s')} {_MINE}"  # noqa: S608
 _SETTLE = f"update night_jobs set {_each('reserved_* = reserved_* - %(*)s, spent_* = spent_* + %(paid_*)s')} {_MINE}"  # noqa: S608
 _LEAVE = f"""
-update night_jobs set {_each("reserved_* = 0")}, {_each("spent_* = greatest(0, %(*)s - before_*)")}, result = %(result)s {_MINE}
+update night_jobs set turn = turn + 1, {_each("reserved_* = 0")}, {_each("spent_* = greatest(0, %(*)s - before_*)")},
+    result = %(result)s {_MINE}
 """  # noqa: S608
 _REFUSE = f"""
 update night_jobs set refused = refused || jsonb_build_object(%(machine)s::text, %(why)s::text) {_MINE} returning refused
@@ -72,19 +73,104 @@ where batch = %(batch)s and halt = '' and max_failures <= (
 """
 
 
+@dataclass
+class PostgresShare:
+    """The port ``Share``: a session in one ``turn``, from its take-over until it is left or taken over again."""
+
+    database: Database
+    night: Night
+    session: str
+    turn: int
+    fruitless: int
+    refusal: str = ""
+
+    async def reserve(self, worst: Cost, calls: int) -> None:
+        """Reserve the worst case of one call; ``calls`` is 1 for a model call, 0 for another.
+
+        Raises:
+            BudgetSpent: it would exceed a cap of the night; nothing is reserved.
+            StoreUnreachable: the database does not answer, so nothing may be spent.
+            VersionConflict: the share is void.
+        """
+        amounts = _amounts(worst, calls)
+
+        def work(connection: Connection) -> None:
+            connection.execute(_LOCK, (self.night.batch,))
+            if not connection.execute(_RESERVE, self._with(amounts)).rowcount:
+                raise VersionConflict(f"{self.session} was taken over by another worker, or its night has ended")
+            row: Sequence[Any] = connection.execute(_SUMS, (self.night.batch,)).fetchone() or [None] * 9
+            for what, cap, spent, reserved in zip(amounts, row[:3], row[3:6], row[6:], strict=True):
+                if cap is not None and spent + reserved > cap:
+                    shown = (f"{cap / 1e9:.2f}", f"{spent / 1e9:.4f}") if what == "nano" else (str(cap), str(spent))
+                    raise budget_spent("night", "usd" if what == "nano" else what, *shown)
+
+        try:
+            await asyncio.to_thread(self.database.transaction, work)
+        except BudgetSpent as error:
+            self.refusal = error.message
+            raise
+
+    def settle(self, worst: Cost, calls: int, actual: Cost | None) -> None:
+        """Replace a reservation by what the call cost; None: it was never sent.
+
+        It is done in the background and tried once, as the log corrects it when the turn ends.
+        """
+        paid = _amounts(actual or Cost(), calls if actual is not None else 0)
+        values = self._with(_amounts(worst, calls) | {f"paid_{name}": amount for name, amount in paid.items()})
+        sent: list[bool] = []
+
+        def once(connection: Connection) -> None:
+            if not sent:
+                sent.append(True)
+                connection.execute(_SETTLE, values)
+
+        def settle() -> None:
+            try:
+                self.database.run(once)
+            except LogError as error:
+                _log.info("a call of %s could not be settled: %s", self.session, error.message)
+
+        asyncio.get_running_loop().run_in_executor(None, settle)
+
+    def leave(self, cost: Cost, result: Mapping[str, Any] | None = None) -> bool:
+        """End the turn, and the job with it if there is a result."""
+        values = self._with(_amounts(cost, cost.calls)) | {"result": json.dumps(result) if result else None}
+
+        def work(connection: Connection) -> bool:
+            connection.execute(_LOCK, (self.night.batch,))
+            left = connection.execute(_LEAVE, values).rowcount == 1
+            if left and result:
+                connection.execute(_HALT_IF_MANY_FAILED, values)
+                _advance(connection)
+            return left
+
+        return self.database.transaction(work)
+
+    def refuse(self, machine: str, why: str) -> Mapping[str, str]:
+        """Note that a machine is not set up for the session; return all such machines, and why."""
+        rows = self.database.rows(_REFUSE, **self._with({"machine": machine, "why": why}))
+        return rows[0][0] if rows else {}
+
+    def halt(self, cause: str, reason: str) -> None:
+        """Let nothing more start in the batch."""
+        query = "update nights set halt_cause = %s, halt = %s where batch = %s and halt = ''"
+        self.database.rows(query, cause, reason, self.night.batch)
+
+    def _with(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return {**values, "batch": self.night.batch, "session": self.session, "turn": self.turn}
+
+
 class PostgresNights:
     """The ports ``Nights`` and ``SharedPace``. Each method is one transaction."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def open(self, night: Night, jobs: Mapping[str, str], results: Sequence[Mapping[str, Any]] = ()) -> None:
+    def open(self, night: Night, jobs: Mapping[str, str]) -> None:
         """Begin a night's batch."""
         usd, tokens, calls = night.caps
         caps = (None if usd is None else nano_usd(usd), tokens, calls, night.max_failures)
-        found: list[tuple[str, str, str | None]] = [(session, entry, None) for session, entry in jobs.items()]
-        found += [(f"query {place}", "", json.dumps(one)) for place, one in enumerate(results)]
-        rows = [(night.batch, place, *one) for place, one in enumerate(found)]
+        rows = [(night.batch, place, session, entry) for place, (session, entry) in enumerate(jobs.items())]
 
         def work(connection: Connection) -> None:
             connection.execute("delete from night_jobs where batch = (select batch from nights where day = %s)", (night.day,))
@@ -103,85 +189,30 @@ class PostgresNights:
         """Put in the queue what a night waits for and the queue lacks."""
         self._database.transaction(_advance)
 
-    def take(self, session: str, so_far: Cost, version: int) -> Taken | None:
+    def take(self, session: str, so_far: Cost, version: int) -> PostgresShare | None:
         """Begin a new turn of a session."""
         values = _amounts(so_far, so_far.calls) | {"session": session, "version": version}
 
-        def work(connection: Connection) -> Taken | None:
+        def work(connection: Connection) -> PostgresShare | None:
             row = connection.execute(_TAKE, values).fetchone()
             night = row and connection.execute(_NIGHT + "where batch = %s", (row[0],)).fetchone()
-            return Taken(_night_of(night), Share(row[0], session, row[1]), row[2]) if row and night else None
+            return PostgresShare(self._database, _night_of(night), session, *row[1:]) if row and night else None
 
         return self._database.transaction(work)
 
-    def reserve(self, share: Share, worst: Cost, calls: int) -> None:
-        """Reserve the worst case of one call."""
-        amounts = _amounts(worst, calls)
-
-        def work(connection: Connection) -> None:
-            connection.execute(_LOCK, (share.batch,))
-            if not connection.execute(_RESERVE, amounts | share._asdict()).rowcount:
-                raise VersionConflict(f"{share.session} was taken over by another worker, or its night has ended")
-            row: Sequence[Any] = connection.execute(_SUMS, (share.batch,)).fetchone() or [None] * 9
-            for what, cap, spent, reserved in zip(amounts, row[:3], row[3:6], row[6:], strict=True):
-                if cap is not None and spent + reserved > cap:
-                    shown = (f"{cap / 1e9:.2f}", f"{spent / 1e9:.4f}") if what == "nano" else (str(cap), str(spent))
-                    raise budget_spent("night", "usd" if what == "nano" else what, *shown)
-
-        self._database.transaction(work)
-
-    def settle(self, share: Share, worst: Cost, calls: int, actual: Cost | None) -> None:
-        """Replace a reservation by what the call cost; it is tried once, as the log corrects it when the turn ends."""
-        paid = _amounts(actual or Cost(), calls if actual is not None else 0)
-        values = _amounts(worst, calls) | {f"paid_{name}": amount for name, amount in paid.items()} | share._asdict()
-        sent: list[bool] = []
-
-        def work(connection: Connection) -> None:
-            if not sent:
-                sent.append(True)
-                connection.execute(_SETTLE, values)
-
-        self._database.run(work)
-
-    def leave(self, share: Share, cost: Cost, result: Mapping[str, Any] | None = None) -> bool:
-        """End a turn, and the job with it if there is a result."""
-        values = _amounts(cost, cost.calls) | share._asdict() | {"result": json.dumps(result) if result else None}
-
-        def work(connection: Connection) -> bool:
-            connection.execute(_LOCK, (share.batch,))
-            left = connection.execute(_LEAVE, values).rowcount == 1
-            if left and result:
-                connection.execute(_HALT_IF_MANY_FAILED, share._asdict())
-                _advance(connection)
-            return left
-
-        return self._database.transaction(work)
-
-    def refuse(self, share: Share, machine: str, why: str) -> Mapping[str, str]:
-        """Note that a machine is not set up for a session; return all such machines, and why."""
-        rows = self._database.rows(_REFUSE, **share._asdict(), machine=machine, why=why)
-        return rows[0][0] if rows else {}
-
-    def refusals(self, batch: str) -> Mapping[str, Mapping[str, str]]:
+    def left(self, batch: str) -> Mapping[str, Mapping[str, str]]:
         """Return by session that has not ended which machines are not set up for it, and why."""
-        query = "select session, refused from night_jobs where batch = %s and refused <> '{}' and result is null order by place"
+        query = "select session, refused from night_jobs where batch = %s and result is null order by place"
         return dict(self._database.rows(query, batch))
 
-    def halt(self, batch: str, cause: str, reason: str) -> None:
-        """Let nothing more start in a batch."""
-        query = "update nights set halt_cause = %s, halt = %s where batch = %s and halt = ''"
-        self._database.rows(query, cause, reason, batch)
-
-    def give_up(self, batch: str, result: Callable[[str], Mapping[str, Any]]) -> None:
-        """End all jobs of a batch that have not ended; ``result`` returns that of a session."""
-        query = "select session from night_jobs where batch = %s and result is null"
+    def give_up(self, batch: str, results: Mapping[str, Mapping[str, Any]]) -> None:
+        """End those of these sessions that have not ended, with that result."""
+        query = "update night_jobs set result = %s where batch = %s and session = %s and result is null"
 
         def work(connection: Connection) -> None:
             connection.execute(_LOCK, (batch,))
-            for (session,) in connection.execute(query, (batch,)).fetchall():
-                ended = (json.dumps(result(session)), batch, session)
-                connection.execute("update night_jobs set result = %s where batch = %s and session = %s", ended)
-                connection.execute("delete from pgqueuer where dedupe_key = %s", (session,))
+            connection.cursor().executemany(query, [(json.dumps(one), batch, session) for session, one in results.items()])
+            connection.execute("delete from pgqueuer where dedupe_key = any(%s)", ([*results],))
             _advance(connection)
 
         self._database.transaction(work)
@@ -254,18 +285,16 @@ def _advance(connection: Connection) -> None:
     query = "select entry, session, place from night_jobs where batch = %s and result is null order by place"
     jobs: list[tuple[str, str, int]] = connection.execute(query, (batch,)).fetchall() if state == "open" else []
     jobs = jobs or [(CLOSE if state == "open" else BUILD, batch, 0)]
-    from pgqueuer.adapters.persistence.qb import QueryQueueBuilder  # slow to import, and most runs share no night
+    # Slow to import, and most runs share no night.
+    from pgqueuer.adapters.drivers.psycopg import SyncPsycopgDriver
+    from pgqueuer.queries import SyncQueries
 
-    RawCursor(connection).execute(
-        QueryQueueBuilder().build_enqueue_query("skip"),
-        (
-            [-place for _, _, place in jobs],
-            [entry for entry, _, _ in jobs],
-            [subject.encode() for _, subject, _ in jobs],
-            [timedelta()] * len(jobs),
-            [subject if entry not in (CLOSE, BUILD) else f"{entry} {subject}" for entry, subject, _ in jobs],
-            ["{}"] * len(jobs),
-        ),
+    SyncQueries(SyncPsycopgDriver(connection)).enqueue(
+        [entry for entry, _, _ in jobs],
+        [subject.encode() for _, subject, _ in jobs],
+        [-place for _, _, place in jobs],
+        dedupe_key=[subject if entry not in (CLOSE, BUILD) else f"{entry} {subject}" for entry, subject, _ in jobs],
+        on_conflict="skip",
     )
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from pipeline.config.keys import usable_store
 from pipeline.config.settings import Workspace, environment, objects_address, store_address, store_password
@@ -74,8 +75,7 @@ def status_of_store(folder: Path) -> StoreStatus:
     Raises:
         UsageError, LogError: it cannot be used.
     """
-    database = Database(store_address(folder), check_schema, password=store_password(folder))
-    return StoreStatus(*database.rows(STATUS)[0])
+    return StoreStatus(*_database(folder).rows(STATUS)[0])
 
 
 def copy_store(folder: Path, source: str, target: str, *, check: bool) -> CopyReport:
@@ -102,14 +102,16 @@ def _log_at(folder: Path, name: str) -> FileStore | PostgresStore:
 
 def nights_of(folder: Path, patience_s: float = 30.0) -> PostgresNights:
     """Return the nights in the database that holds the workspace's log."""
-    return PostgresNights(Database(store_address(folder), check_schema, password=store_password(folder), patience_s=patience_s))
+    return PostgresNights(_database(folder, patience_s=patience_s))
 
 
-def engine_of(folder: Path, program: str, at_once: int, lease_s: float, say: Callable[[str], None]) -> PgQueuerEngine:
+def engine_of(folder: Path, program: str, say: Callable[[str], None], at_once: int = 2, lease_s: float = 30.0) -> PgQueuerEngine:
     """Return what gives jobs to this process; ``program`` names it to others."""
-    return PgQueuerEngine(
-        store_address(folder), store_password(folder), program=program[:63], at_once=at_once, lease_s=lease_s, say=say
-    )
+    return PgQueuerEngine(_database(folder, patience_s=0.0, program=program[:63]), at_once=at_once, lease_s=lease_s, say=say)
+
+
+def _database(folder: Path, **options: Any) -> Database:
+    return Database(store_address(folder), check_schema, password=store_password(folder), **options)
 
 
 def dashboard_of(folder: Path) -> tuple[list[str], dict[str, str]]:
@@ -119,29 +121,25 @@ def dashboard_of(folder: Path) -> tuple[list[str], dict[str, str]]:
     return command, {**environment(), **({"PGPASSWORD": password} if password else {})}
 
 
-@dataclass
-class DocumentsFingerprint:
-    """The fingerprint of a workspace's documents: the SHA-256 of their addresses and contents. ``value`` is "" for none."""
+def fingerprint_of_documents(workspace: Workspace) -> Callable[[], str]:
+    """Return what returns the SHA-256 of the addresses and contents of a workspace's documents, or "" for none.
 
-    workspace: Workspace
-    value: str = ""
-    _hashes: dict[FoundFile, str] = field(default_factory=dict)
+    Each call looks at the folders again, and reads only files that look changed.
+    """
+    corpus = Corpus(workspace.corpora)
 
-    def refresh(self) -> bool:
-        """Look at the folders again, reading only files that look changed; return whether the fingerprint is another one."""
-        before, corpus = self.value, Corpus(self.workspace.corpora)
+    @cache
+    def hash_of(file: FoundFile) -> str:
         try:
-            files = [file for file in corpus.scan() if isinstance(file, FoundFile)]
+            return sha256(contents(corpus.locate(file.url))).hexdigest()
+        except ReadFailed:
+            return "unreadable"
+
+    def fingerprint() -> str:
+        try:
+            lines = sorted(f"{file.url} {hash_of(file)}" for file in corpus.scan() if isinstance(file, FoundFile))
         except (CorpusUnusable, OSError):
-            files = []
-        self._hashes = {file: self._hashes.get(file) or _hash_of(corpus, file) for file in files}
-        lines = sorted(f"{file.url} {digest}" for file, digest in self._hashes.items())
-        self.value = sha256("\n".join(lines).encode()).hexdigest() if lines else ""
-        return self.value != before
+            lines = []
+        return sha256("\n".join(lines).encode()).hexdigest() if lines else ""
 
-
-def _hash_of(corpus: Corpus, file: FoundFile) -> str:
-    try:
-        return sha256(contents(corpus.locate(file.url))).hexdigest()
-    except ReadFailed:
-        return "unreadable"
+    return fingerprint

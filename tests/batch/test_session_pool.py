@@ -118,6 +118,7 @@ def test_a_cap_of_nothing_allows_what_costs_nothing() -> None:
     free = queue(query("pumps"), cost_usd=0.0)
     night = bench(free)
     step_context_of = night.batch.step_context_of
+    assert step_context_of
     night.batch.step_context_of = lambda state: replace(step_context_of(state), reasoner=Free(Journal()))
     assert endings(night.work()) == {"pumps": "complete"}
 
@@ -220,6 +221,7 @@ def test_a_session_with_a_damaged_log_is_named_and_does_not_stop_the_others() ->
 def test_trouble_of_one_session_does_not_cost_the_night_the_others(trouble: Exception) -> None:
     night = bench(queue(query("pumps"), query("valves")))
     step_context_of = night.batch.step_context_of
+    assert step_context_of
 
     def broken(state: SessionState) -> StepContext:
         if state.query_id == "pumps":

@@ -62,23 +62,34 @@ def nights(postgres_store_url: str) -> PostgresNights:
 def opened(nights: PostgresNights, *sessions: str, **night: Any) -> list[Share]:
     """A night with these sessions, each taken once."""
     nights.open(Night(DAY, "batch-night", **night), {name: entry_of() for name in sessions})
-    return [taken.share for name in sessions if (taken := nights.take(name, Cost(), 1))]
+    return [share for name in sessions if (share := nights.take(name, Cost(), 1))]
+
+
+def reserve(share: Share, worst: Cost, calls: int = 1) -> None:
+    asyncio.run(share.reserve(worst, calls))
+
+
+def settle(share: Share, worst: Cost, actual: Cost | None) -> None:
+    async def settle() -> None:
+        share.settle(worst, 1, actual)
+
+    asyncio.run(settle())
 
 
 class TestMoney:
     def test_reservations_of_all_sessions_together_stay_under_the_cap(self, nights: PostgresNights) -> None:
         shares = opened(nights, *(f"s{number}" for number in range(8)), caps=Caps(1.0))
 
-        def reserve(share: Share) -> int:
+        def reserved(share: Share) -> int:
             for done in range(100):
                 try:
-                    nights.reserve(share, usd(0.01), 1)
+                    reserve(share, usd(0.01))
                 except BudgetSpent:
                     return done
             return 100
 
         with ThreadPoolExecutor(8) as pool:
-            assert sum(pool.map(reserve, shares)) == 100
+            assert sum(pool.map(reserved, shares)) == 100
 
     @pytest.mark.parametrize(
         ("cap", "caps", "worst", "calls"),
@@ -86,44 +97,54 @@ class TestMoney:
     )
     def test_each_cap_refuses_by_its_name(self, nights: PostgresNights, cap: str, caps: Caps, worst: Cost, calls: int) -> None:
         (share,) = opened(nights, "s", caps=caps)
-        nights.reserve(share, worst, calls)
-        nights.reserve(share, worst, calls)
+        reserve(share, worst, calls)
+        reserve(share, worst, calls)
         with pytest.raises(BudgetSpent) as refused:
-            nights.reserve(share, worst, calls)
+            reserve(share, worst, calls)
         assert (refused.value.cap, refused.value.ledger) == (cap, "night")
 
     def test_what_is_settled_counts_with_what_it_cost(self, nights: PostgresNights) -> None:
         (share,) = opened(nights, "s", caps=Caps(1.0))
-        nights.reserve(share, usd(0.9), 1)
-        nights.settle(share, usd(0.9), 1, usd(0.1))
-        nights.reserve(share, usd(0.9), 1)
-        nights.settle(share, usd(0.9), 1, None)
+        reserve(share, usd(0.9))
+        settle(share, usd(0.9), usd(0.1))
+        reserve(share, usd(0.9))
+        settle(share, usd(0.9), None)
         with pytest.raises(BudgetSpent, match=r"1\.00 USD"):
-            nights.reserve(share, usd(0.91), 1)
+            reserve(share, usd(0.91))
 
     def test_a_take_over_frees_what_was_reserved_and_counts_what_the_log_says(self, nights: PostgresNights) -> None:
         nights.open(Night(DAY, "batch-night", caps=Caps(1.0)), {"s": entry_of()})
         first = nights.take("s", usd(5.0), 1)  # what earlier nights cost is not this night's
         assert first
-        nights.reserve(first.share, usd(0.9), 1)
+        reserve(first, usd(0.9))
         second = nights.take("s", usd(5.3), 9)
         assert second
         with pytest.raises(BudgetSpent, match=r"0\.3000 spent"):
-            nights.reserve(second.share, usd(0.71), 1)
+            reserve(second, usd(0.71))
         with pytest.raises(VersionConflict, match="taken over"):
-            nights.reserve(first.share, usd(0.0), 1)
-        assert not nights.leave(first.share, usd(9.0), {"status": "complete"})
+            reserve(first, usd(0.0))
+        assert not first.leave(usd(9.0), {"status": "complete"})
+
+    def test_what_is_settled_after_a_session_was_left_changes_nothing(self, nights: PostgresNights) -> None:
+        (share,) = opened(nights, "s", caps=Caps(1.0))
+        reserve(share, usd(0.9))
+        assert share.leave(usd(0.2))
+        settle(share, usd(0.9), usd(0.0))
+        again = nights.take("s", usd(0.2), 2)
+        assert again
+        with pytest.raises(BudgetSpent, match=r"0\.2000 spent"):
+            reserve(again, usd(0.81))
 
     def test_the_next_batch_of_a_night_begins_with_what_it_is_given(self, nights: PostgresNights) -> None:
         (share,) = opened(nights, "s", caps=Caps(1.0))
-        nights.reserve(share, usd(1.0), 1)
+        reserve(share, usd(1.0))
         nights.close("batch-night", built=True)
         nights.open(Night(DAY, "batch-more", caps=Caps(0.5)), {"s": entry_of()})
         with pytest.raises(VersionConflict):
-            nights.reserve(share, usd(0.0), 1)
+            reserve(share, usd(0.0))
         taken = nights.take("s", Cost(), 1)
         assert taken
-        nights.reserve(taken.share, usd(0.5), 1)
+        reserve(taken, usd(0.5))
 
 
 def test_machines_visit_a_host_one_after_another_with_the_pause_between_and_a_lost_one_holds_it_for_a_while_only(
@@ -212,25 +233,19 @@ class Stage:
             return step_context_for(store, self.journal(state))
 
         entries = {entry_of(one, place) for one in ("", documents) for place in ("", name)}
-        worker = NightWorker(store, self.nights, context, name, prepare, entries=lambda: entries, **options)
+        worker = NightWorker(store, self.nights, context, name, prepare, entries=entries, **options)
         worker.say = lambda line, _problem: told.append(line)
-        self.engines[name] = PgQueuerEngine(self.url, program=f"{WORKER}{name}", at_once=at_once, lease_s=lease_s)
+        database = Database(self.url, lambda _connection: None, patience_s=0.0, program=f"{WORKER}{name}")
+        self.engines[name] = PgQueuerEngine(database, at_once=at_once, lease_s=lease_s)
         return worker
 
     async def open(self) -> str:
         settings = replace(self.queue.settings, reasoner=ModelChoice("a-model", "http://127.0.0.1:1/v1"))
         context = context_for("run-0")
-        batch = Batch(
-            self.store, self.queue, _no_step_context, lambda one: config_for(one, settings), context, takes_handoffs=False
-        )
+        batch = Batch(self.store, self.queue, None, lambda one: config_for(one, settings), context)
         decisions = decide(self.queue, known({}), NOW, machine=ANYWHERE)
-
-        def night(name: str) -> Night:
-            return Night(DAY, name, max_failures=settings.limits.max_failures, **self.night)
-
-        self.batch = await open_night(
-            batch, decisions, None, self.nights, night, lambda _config, machine: entry_of(self.documents, machine)
-        )
+        night = Night(DAY, max_failures=settings.limits.max_failures, **self.night)
+        self.batch = await open_night(batch, decisions, None, self.nights, night, self.documents)
         return self.batch
 
     async def run(self, *workers: NightWorker, built: bool = False) -> BatchResult:
@@ -253,10 +268,6 @@ class Stage:
         """How many sessions each machine has worked on."""
         states = [ResearchSession.open(self.store, name).state for name in self.store.ids("session")]
         return Counter(host for state in states for host in {span.host for span in state.runs} if host in self.told)
-
-
-def _no_step_context(state: SessionState) -> StepContext:
-    raise AssertionError(f"{state.id} is researched by a worker")
 
 
 def troubled(name: str, *errors: Exception) -> Callable[[SessionState], Journal]:
@@ -404,9 +415,9 @@ def test_a_worker_that_is_not_set_up_for_a_session_is_named_and_another_takes_it
         poor.prepare = refuse
         await night.open()
         first = asyncio.create_task(poor.work(night.engines["north"]))
-        while not night.nights.refusals(night.batch):
+        while not (refused := [one for one in night.nights.left(night.batch).values() if one]):
             await asyncio.sleep(0.05)
-        assert list(night.nights.refusals(night.batch).values()) == [{"north": "no key for the model m"}]
+        assert refused == [{"north": "no key for the model m"}]
         poor.context.stop.ask("over", 143)
         await first
         return await night.run(rich)
@@ -443,7 +454,7 @@ def test_jobs_that_are_given_up_are_closed_as_open_questions(stage: Callable[...
         ended = {"type": "query.ended", "status": "interrupted", "cause": "cap"}
         return {**ended, "query_id": session, "query": "?", "session": session}
 
-    night.nights.give_up(night.batch, result)
+    night.nights.give_up(night.batch, {session: result(session) for session in night.nights.left(night.batch)})
     closed = asyncio.run(night.run(night.worker("north")))
     assert closed.exit_code == 3
     assert set(endings(closed).values()) == {"interrupted"}

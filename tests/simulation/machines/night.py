@@ -21,9 +21,7 @@ from pipeline.config.queue_schema import Limits, ModelChoice, Query, Queue, Sett
 from pipeline.config.services import config_for
 from pipeline.domain.budget import Caps
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.state import SessionState
-from pipeline.ports.distribution import Night, entry_of
-from pipeline.research import StepContext
+from pipeline.ports.distribution import Night
 from pipeline.store import postgres_database
 from pipeline.store.nights import PostgresNights
 from pipeline.store.postgres import PostgresStore
@@ -115,15 +113,9 @@ class Simulation:
         store, context = PostgresStore(self.setup.url, self.setup.folder / "run", patience_s=300.0), context_for("run-0")
         nights = PostgresNights(Database(self.setup.url, lambda _connection: None, patience_s=300.0))
 
-        def step_context(_state: SessionState) -> StepContext:
-            raise AssertionError("the run itself researches nothing")
-
-        def night(batch: str) -> Night:
-            return Night("2026-11-22", batch, caps=Caps(self.cap_usd), max_failures=100_000)
-
-        batch = Batch(store, queue, step_context, lambda one: config_for(one, queue.settings), context, takes_handoffs=False)
-        decisions = decide(queue, known({}), NOW)
-        name = await open_night(batch, decisions, None, nights, night, lambda _config, machine: entry_of(machine=machine))
+        batch = Batch(store, queue, None, lambda one: config_for(one, queue.settings), context)
+        night = Night("2026-11-22", caps=Caps(self.cap_usd), max_failures=100_000)
+        name = await open_night(batch, decide(queue, known({}), NOW), None, nights, night)
         troubling = asyncio.create_task(trouble())
         try:
             while (unfinished := await asyncio.to_thread(nights.unfinished)) and not unfinished.closed:
