@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.browser.material import HOSTILE_PAGES, HOSTILE_TAGS, OWN_NOTE, HostileWords
+from pipeline.vault.export import BROWSERS
 from tests.browser.visiting import Site, Visitor, served
 from tests.fakes import MemoryStore
 from tests.site.scratch import Scratch
+from tests.site.test_hostile import PAYLOADS
 from tests.vault.builders import Story, a_store, built, night
+from tests.vault.output.test_escaping import HOSTILE
+from tests.vault.test_golden import SIGNS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-PACKAGES = ("playwright", "axe_playwright_python")
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # Quiet: nothing of the browser's own goes to the network, nothing needs a display or privileges.
 QUIET = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
-
-
-def chromium() -> str:
-    """Return the path of a Chromium that is installed; skip the test where it or its driver is missing."""
-    missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
-    if missing:
-        pytest.skip(f"{' and '.join(missing)} not installed: pip install -e '.[browser]'")
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if not found:
-        pytest.skip("no Chromium on this machine: apt-get install chromium")
-    return found
+HOSTILE_TEXTS = sorted({*HOSTILE, *PAYLOADS})
+HOSTILE_PAGES = (
+    "https://evil.example/\"><script>alert(1)</script>?q='x'",
+    "javascript:alert(document.domain)//crash-safety.md",
+    "corpus:<img src=x onerror=alert(1)>|[[Home]].md",
+)
+HOSTILE_TAGS = ("<b>tag</b>", "javascript:alert(1)", "a b/../../c", '"><img src=x onerror=alert(1)>')
 
 
 @pytest.fixture(scope="session")
@@ -51,24 +48,27 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> Path:
     night(store, other.whole(), date="2026-11-29")
     place = built(tmp_path_factory.mktemp("plain"), store)
     (place.vault / "my").mkdir()
-    (place.vault / "my" / "own.md").write_text(OWN_NOTE)
+    shutil.copy(SIGNS, place.vault / "my")
     return place.vault
 
 
 @pytest.fixture(scope="session")
 def hostile_vault(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A vault in which every text, address and tag that came from outside is hostile."""
-    store, say = MemoryStore(), HostileWords()
-    failed = (
-        Story(store, id="2026-11-21-tides-77aa", query="</title>", query_id="tides", say=say, tags=HOSTILE_TAGS).begin().failed()
-    )
-    stories = [failed]
-    while not say.all_said:
+    store, numbers = MemoryStore(), count()
+
+    def say(text: str) -> str:
+        """The next hostile text behind each text, or in its place."""
+        number = next(numbers)
+        hostile = HOSTILE_TEXTS[number % len(HOSTILE_TEXTS)]
+        return hostile if number % 3 == 0 else f"{text} {hostile}"
+
+    given: dict[str, Any] = {"say": say, "tags": HOSTILE_TAGS}
+    stories = [Story(store, id="2026-11-21-tides-77aa", query="</title>", query_id="tides", **given).begin().failed()]
+    while next(numbers) < len(HOSTILE_TEXTS):
         name = f"2026-11-21-power-cut-{len(stories):04d}"
-        story = Story(
-            store, id=name, query_id=name, query="<script>alert(1)</script>?", say=say, pages=HOSTILE_PAGES, tags=HOSTILE_TAGS
-        )
-        stories.append(story.whole())
+        query = "<script>alert(1)</script>?"
+        stories.append(Story(store, id=name, query_id=name, query=query, pages=HOSTILE_PAGES, **given).whole())
     night(store, *stories, say=say)
     return built(tmp_path_factory.mktemp("hostile"), store).vault
 
@@ -92,7 +92,11 @@ def _site(vault: Path) -> Iterator[Site]:
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """Ends with this folder's last test: its loop stays in the thread, and no other test could run one of its own."""
-    path = chromium()
+    for name in ("playwright", "axe_playwright_python"):
+        pytest.importorskip(name, reason=f"{name} is not installed: pip install -e '.[browser]'")
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        pytest.skip("no Chromium on this machine: apt-get install chromium")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

@@ -29,8 +29,8 @@ class Site:
     @cached_property
     def pages(self) -> dict[str, str]:
         """Each page's path and kind."""
-        files = sorted(self.folder.rglob("*.html"))
-        return {file.relative_to(self.folder).as_posix(): _kind_of(file) for file in files}
+        kinds = {file: _KIND.findall(file.read_text()) for file in sorted(self.folder.rglob("*.html"))}
+        return {file.relative_to(self.folder).as_posix(): kind for file, (kind,) in kinds.items()}
 
     def address(self, kind: str) -> str:
         """The address of the first page of a kind that has most to show."""
@@ -38,12 +38,6 @@ class Site:
         assert paths, f"the site has no page of the kind {kind}"
         fullest = max(paths, key=lambda path: ((self.folder / path).stat().st_size, path))
         return f"{self.url}/{fullest}"
-
-
-def _kind_of(file: Path) -> str:
-    found = _KIND.search(file.read_text())
-    assert found, f"{file} does not say its kind"
-    return found[1]
 
 
 @dataclass

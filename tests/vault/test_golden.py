@@ -16,23 +16,26 @@ import pytest
 from pipeline.domain.events import night_events as n
 from pipeline.domain.events import session_events as e
 from pipeline.domain.values import Cost, Paragraph, ReportSection, Sentence
+from pipeline.vault.stages import SNIPPET
 from tests.fakes import MemoryStore
 from tests.site.scratch import Scratch
-from tests.vault.builders import TEMPLATES, Scribe, Story, Workplace, a_store, changing, fact, night
+from tests.vault.builders import PAGES, TEMPLATES, Say, Scribe, Story, Workplace, a_store, changing, fact, night
 from tests.vault.links import leading_nowhere
 from tests.vault.scanner import body_of, fenced
 
 GOLDEN = Path(__file__).parent / "golden"
-POWER_CUT = "reports/2026/how-does-an-append-only-log-survive-a-power-cut"
 SIGNS = Path(__file__).parents[1] / "site" / "signs.md"  # a note with all that Obsidian reads
-# Of the site: the lists of reports, a report that another supersedes, that other, one of all forms, the feed, that note.
-SHOWN = (
-    "browse/reports.html", "browse/earlier.html", f"{POWER_CUT}-3f2a.html", f"{POWER_CUT}-9c01.html",
-    "reports/2026/which-forms-has-a-report-0f0f.html", "feed.xml", "my/signs.html",
-)  # fmt: skip
+SHOWN = ("browse/reports", "browse/earlier", "reports/", "feed.xml", "my/signs")  # of the site
 FORMS = ("https://forms.example/steps", "corpus:forms.pdf", "https://forms.example/tables?all=1")
 LONG = "A power-cut, again & again: " + " ".join(f"word{number}" for number in range(40))
 TABLE = "| Method | Survives |\n| fsync | yes |\n| none | no |"
+
+
+# A language with labels, without a model; one without, which is read from right to left.
+LANGUAGES: dict[str, Say] = {
+    "Wie überlebt ein Protokoll einen Stromausfall?": lambda words: words.replace("careful-model", "extractive"),
+    "كيف ينجو السجل من انقطاع التيار الكهربائي؟": str,
+}
 
 
 def of_all_forms(store: MemoryStore) -> Story:
@@ -97,7 +100,12 @@ def of_all_forms(store: MemoryStore) -> Story:
 def golden_files(root: Path) -> dict[str, bytes]:
     """Build the vault and its site below ``root``; return what ``golden/`` holds of them."""
     store = a_store()
-    night(store, of_all_forms(store), date="2026-11-29")
+    stories = [of_all_forms(store)]
+    for query, say in LANGUAGES.items():
+        name = f"2026-11-29-language-00{len(stories)}0"
+        pages = tuple(f"{page}-{len(stories)}" for page in PAGES)
+        stories.append(Story(store, id=name, query=query, query_id=name, date="2026-11-29", say=say, pages=pages).whole())
+    night(store, *stories, date="2026-11-29")
     moss = Story(store, id="2026-11-29-moss-3355", query="Is moss old?", query_id="moss", date="2026-11-29")
     moss.begin().planned().scribe.note(e.ApprovalRequested())
     place = Workplace(root, store, documents=Path("/papers"))
@@ -109,6 +117,7 @@ def golden_files(root: Path) -> dict[str, bytes]:
         run = e.RunStarted(host="here", process=1, program="test")
         Scribe(store, f"batch-2026-11-30t020{number}00-ab12", "2026-11-30").note_batch(run, began, *ends)
     place.build()
+    assert [path for path in place.files() if path.startswith(".obsidian/")] == [SNIPPET], "nothing else of Obsidian's settings"
     site = Scratch(root)
     site.write("my/signs.md", SIGNS.read_bytes())
     site.write("img/Chart One.png", "no real picture")
@@ -116,8 +125,8 @@ def golden_files(root: Path) -> dict[str, bytes]:
     notes = {
         f"vault/{path}": data for path, data in place.files().items() if path.endswith((".md", ".svg")) and path != "my/signs.md"
     }
-    pages = {f"site/{path}": site.files()[path] for path in SHOWN}
-    return {"vault/Home after the night before.md": before, **notes, **pages}
+    shown = {f"site/{path}": data for path, data in site.files().items() if path.startswith(SHOWN)}
+    return {"vault/Home after the night before.md": before, **notes, **shown}
 
 
 @pytest.fixture(scope="module")

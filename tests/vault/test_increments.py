@@ -9,9 +9,10 @@ import pytest
 
 from pipeline.domain.events.records import Record
 from pipeline.errors import TemplateInvalid
+from pipeline.system.folders import Look, Tree
 from pipeline.vault.note import KINDS
 from tests.fakes import MemoryStore
-from tests.vault.builders import PAGES, Story, Workplace, afresh, looks
+from tests.vault.builders import PAGES, Story, Workplace, afresh, change, looks
 
 
 class Counting(MemoryStore):
@@ -27,18 +28,14 @@ class Counting(MemoryStore):
         return super().load(session_id, after)
 
 
-def test_without_news_nothing_is_read_and_nothing_rendered(place: Workplace) -> None:
+def test_without_news_nothing_is_read_nothing_rendered_and_nothing_written(place: Workplace) -> None:
     place.store = store = Counting(place.store)
+    before = looks(place.root)
     report, rendered = place.build_and_note()
     assert (store.read, rendered) == ([], ())
     assert report.unchanged == len(place.files())
-
-
-def test_what_is_not_rendered_is_looked_after_too_when_there_is_no_news(place: Workplace) -> None:
-    sheet = place.templates / "research.css"
-    sheet.write_text(f"{sheet.read_text()}/* mine */\n")
-    assert place.build().written == (".obsidian/snippets/research.css",)
-    assert place.build().written == ()
+    assert report.written == report.removed == report.set_aside == report.problems == ()
+    assert looks(place.root) == before
 
 
 def test_a_new_session_costs_its_own_notes_and_those_that_show_it(place: Workplace) -> None:
@@ -54,20 +51,23 @@ def test_a_new_session_costs_its_own_notes_and_those_that_show_it(place: Workpla
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_template_edit_writes_the_notes_of_its_kind_alone(place: Workplace, kind: str) -> None:
-    template = place.templates / f"{kind}.md.j2"
+@pytest.mark.parametrize(
+    ("file", "room"),
+    [("research.css", ".obsidian/snippets/"), *((f"{kind}.md.j2", "Home" if kind == "home" else f"{kind}s/") for kind in KINDS)],
+)
+def test_a_template_edit_writes_the_notes_of_its_kind_alone(place: Workplace, file: str, room: str) -> None:
+    template = place.templates / file
     template.write_text(f"{template.read_text()}\nEdited.\n")
     report = place.build()
-    room = "Home" if kind == "home" else f"{kind}s"
     assert report.written
     assert all(path.startswith(room) for path in report.written)
+    assert place.build().written == ()
 
 
 def test_a_note_that_was_altered_is_made_again_and_no_other(place: Workplace) -> None:
     before = place.files()
     note = place.note("sources/")
-    note.write_text(f"{note.read_text()}x")
+    change(note, "fsync", "FSYNC")  # of the same size
     report, rendered = place.build_and_note()
     path = note.relative_to(place.vault).as_posix()
     assert report.written == (path,)
@@ -106,3 +106,24 @@ def test_check_tells_what_would_differ_and_writes_nothing(place: Workplace) -> N
     del place.store.streams["batch-2026-11-21t020000-ab12"]
     assert "nights/2026-11-21.md" in _check(place)
     assert place.build().written != ()
+
+
+@pytest.mark.parametrize("which", ["the one that is written", "another in its folder"])
+def test_what_is_edited_while_a_build_is_under_way_is_noticed_by_the_next(
+    place: Workplace, monkeypatch: pytest.MonkeyPatch, which: str
+) -> None:
+    folder = place.note("sources/").parent
+    lost, other = sorted(folder.glob("*.md"))[:2]
+    edited = lost if which == "the one that is written" else other
+    lost.write_text(lost.read_text().replace("## ", "### ", 1))
+    write = Tree.write
+
+    def and_someone_writes_too(tree: Tree, path: str, data: bytes, *, durable: bool = False) -> Look:
+        how = write(tree, path, data, durable=durable)
+        edited.write_text(f"{edited.read_text()}mine\n")
+        return how
+
+    monkeypatch.setattr(Tree, "write", and_someone_writes_too)
+    place.build()
+    monkeypatch.undo()
+    assert edited.name.removesuffix(".md") in " ".join(place.build().set_aside)

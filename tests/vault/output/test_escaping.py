@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import fields, is_dataclass
 
+import pyromark
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser
 
 from pipeline.text.normalise import clean
 from pipeline.vault.note import Note
@@ -126,6 +128,7 @@ CALLOUTS = {
 }  # fmt: skip
 CODE = re.compile(r"research \w+( [\w-]+)?|queries(\.yaml|:)|topic/[^`]+|[0-9a-f]{12}|[\w-]+")
 BASES = re.compile(r"bases/[a-z]+\.base")
+ALL_HTML = pyromark.Options.ENABLE_TABLES | pyromark.Options.ENABLE_STRIKETHROUGH
 PICTURE = "nights/thirty-nights.svg|The last thirty nights at a glance"
 
 
@@ -144,6 +147,9 @@ def _check_note(written: str, note: Note) -> None:
     assert all(CODE.fullmatch(code) or prose(f"`{code}`") == f"`{code}`" for code in found.code)
     assert len(re.findall("%%", written)) == 6, "the markers of one user block, the signature, and nothing else"
     assert not re.search(r"<%|%>|::", written)
+    shown = LexborHTMLParser(pyromark.html(body_of(written), options=ALL_HTML))  # as a program shows it that allows all HTML
+    assert not shown.css("script, style, iframe, img, object, svg, form, input, b, div")
+    assert not [name for node in shown.css("*") for name in node.attributes if name.startswith("on")]
 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import frontmatter as python_frontmatter
@@ -15,7 +14,6 @@ from ruamel.yaml import YAML
 
 from pipeline.vault.output import frontmatter
 from pipeline.vault.output.frontmatter import Property
-from tests.vault.builders import Workplace, a_store
 
 ODD = (
     "1234e56", "0o17", "0x1F", "017", "no", "yes", "on", "null", "~", "", " ", "2026-01-02", "2026-01-02T03:04:05",
@@ -110,9 +108,3 @@ def test_the_lines_of_other_keys_are_kept_as_they_are() -> None:
 
 def test_marks_and_line_ends_of_other_editors_are_understood() -> None:
     assert frontmatter.split("\ufeff---\r\nx: 1\r\n---\r\nbody") == ("x: 1\r\n", "body")
-
-
-def test_a_build_writes_nothing_among_obsidians_settings_but_the_style_sheet(tmp_path: Path) -> None:
-    place = Workplace(tmp_path, a_store())
-    place.build()
-    assert [name for name in place.files() if name.startswith(".obsidian/")] == [".obsidian/snippets/research.css"]

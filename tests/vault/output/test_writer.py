@@ -15,14 +15,7 @@ from pipeline.errors import ResearchError
 from pipeline.system.files import connect_sqlite
 from pipeline.vault.build_cache import FILE
 from tests.fakes import MemoryStore
-from tests.vault.builders import Workplace, a_store, built, change, looks
-
-
-def test_a_second_build_writes_nothing_at_all(place: Workplace) -> None:
-    before = looks(place.root)
-    report = place.build()
-    assert report.written == report.removed == report.set_aside == report.problems == ()
-    assert looks(place.root) == before
+from tests.vault.builders import Workplace, a_store, built, change
 
 
 def test_another_reading_order_of_the_log_gives_the_same_bytes(tmp_path: Path, place: Workplace) -> None:
