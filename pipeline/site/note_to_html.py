@@ -12,7 +12,7 @@ from html import escape
 
 from pipeline.site import paths
 from pipeline.site.markdown_tree import Block, Item, Items, Span, Wikilink, plain, tree
-from pipeline.text.translations import in_all_languages
+from pipeline.text.translations import ENGLISH, in_all_languages
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,8 @@ class Draft:
     tags: set[str] = field(default_factory=set)
     text: list[str] = field(default_factory=list)
     anchors: set[str] = field(default_factory=set)
+    properties: list[tuple[str, list[str]]] = field(default_factory=list)
+    lang: str = ENGLISH
 
     def find(self, target: str) -> str:
         """Return the path that a wikilink leads to, "" if it is broken; record the result."""

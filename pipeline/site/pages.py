@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from pipeline.domain.state import status_words
-from pipeline.site.note_to_html import href_of
+from pipeline.site.note_to_html import Cite, Draft, href_of
 from pipeline.site.paths import NAMES, PLURALS, Places, encoded, fragment, list_page, page_of, root_of
-from pipeline.site.vault_reading import EARLIER, KINDS, OTHER, Face, Notes, Record, tag_page, values_of
+from pipeline.site.vault_reading import EARLIER, KINDS, OTHER, Face, Notes, tag_page, values_of
 from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
 from pipeline.text.translations import ENGLISH, RIGHT_TO_LEFT, label
 from pipeline.vault.output.escaping import duration, money
@@ -198,16 +198,15 @@ class Composer:
         self._notes = notes
         self._places = places
 
-    def page(self, face: Face) -> NotePage:
-        """Return a note's page without its text."""
-        rest = self._notes.records[face.path]
+    def page(self, face: Face, draft: Draft) -> NotePage:
+        """Return a note's page."""
         path = page_of(face.path)
         root = root_of(path)
         linkers: dict[str, list[Link]] = {}
         for one in self._notes.linkers(face.path):
             linkers.setdefault(one.kind, []).append(link(one, root))
         properties = []
-        for name, texts in rest.properties:
+        for name, texts in draft.properties:
             label = _LABELS.get(name) or name.replace("_", " ").replace("-", " ").capitalize()
             label = "Passages" if (name, face.status) == ("facts", "passages") else label
             properties.append(Property(name, label, tuple(self._shown(face, name, *value, root) for value in values_of(texts))))
@@ -217,18 +216,18 @@ class Composer:
             root=root,
             source=face.path,
             title=face.title,
-            heading=Markup(rest.heading or escape(face.title)),  # noqa: S704 - made harmless when it was read
+            heading=Markup(draft.heading or escape(face.title)),  # noqa: S704 - made harmless when it was read
             description=face.description,
             created=face.created,
             status=face.status,
-            body=Markup(),
-            toc=tuple(Link(title, fragment(anchor)) for title, anchor in rest.toc),
+            body=Markup(draft.html),  # noqa: S704 - likewise
+            toc=tuple(Link(title, fragment(anchor)) for title, anchor in draft.toc),
             properties=tuple(properties),
-            tags=tuple(Link(tag, root + encoded(tag_page(tag))) for tag in rest.tags),
-            citations=self._citations(rest, root),
+            tags=tuple(Link(tag, root + encoded(tag_page(tag))) for tag in self._notes.records[face.path].tags),
+            citations=self._citations(draft, root),
             backlinks=tuple((PLURALS[kind], tuple(linkers[kind])) for kind in (*KINDS, OTHER) if kind in linkers),
             breadcrumbs=breadcrumbs(face.kind, root),
-            lang=rest.lang,
+            lang=draft.lang,
         )
 
     def _shown(self, face: Face, name: str, words: str, target: str, root: str) -> Link:
@@ -245,35 +244,32 @@ class Composer:
             return Link(money(number) if name == "cost_usd" else duration(number), "")
         return Link(f"{int(words):,}" if name in _COUNTS and words.isdecimal() else words, "")
 
-    def _citations(self, rest: Record, root: str) -> tuple[Citation, ...]:
+    def _citations(self, draft: Draft, root: str) -> tuple[Citation, ...]:
         """The cited sources in the order of their numbers, each with its quotes as they come."""
-        cites = sorted(rest.cites, key=lambda cite: (int(cite[0]), cite[1]))
+        cites = sorted(draft.cites.values(), key=lambda cite: (int(cite.number), cite.path))
         return tuple(
             Citation(
                 number,
                 link(face, root) if (face := self._notes.faces.get(path)) else Link(path, ""),
-                tuple(self._quote(path, block, anchor, root) for *_, block, anchor in same),
+                tuple(self._quote(cite, root) for cite in same),
                 self._place(path),
             )
-            for (number, path), same in groupby(cites, key=lambda cite: (cite[0], cite[1]))
+            for (number, path), same in groupby(cites, key=lambda cite: (cite.number, cite.path))
         )
 
-    def _quote(self, path: str, block: str, anchor: str, root: str) -> Quote:
-        href = root + encoded(page_of(path)) + fragment(f"^{block}")
-        record = self._notes.records.get(path)
+    def _quote(self, cite: Cite, root: str) -> Quote:
+        href = root + encoded(page_of(cite.path)) + fragment(f"^{cite.block}")
+        record = self._notes.records.get(cite.path)
         if record is None:
-            return Quote(anchor, "", href)
-        return Quote(anchor, record.blocks.get(block, ""), href, record.there.get(block, ""))
+            return Quote(cite.anchor, "", href)
+        return Quote(cite.anchor, record.blocks.get(cite.block, ""), href, record.there.get(cite.block, ""))
 
     def _place(self, path: str) -> str:
         """Where a source is and of when: its host, when it was published, when it was first read."""
         face = self._notes.faces.get(path)
         if face is None:
             return ""
-        known = {name: values[0] for name, values in self._notes.records[path].properties if values}
-        where = "your documents" if known.get("origin") == "own" else known.get("host", "")
-        published = f"published {known['published']}" if "published" in known else ""
-        return " · ".join(filter(None, (where, published, f"read {face.date}" if face.date else "")))
+        return " · ".join(filter(None, (self._notes.records[path].place, f"read {face.date}" if face.date else "")))
 
 
 def link(face: Face, root: str) -> Link:

@@ -11,11 +11,9 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from os.path import isdir, isfile
 from pathlib import Path
-
-from markupsafe import Markup
 
 from pipeline.errors import SystemRefused
 from pipeline.site import lists, paths, public, search
@@ -250,7 +248,7 @@ class Build:
         if suffix != ".md":
             return Record(Face(path, suffix[1:], path), digest_of(data)), ""
         record, draft = read_note(path, data, self._places)
-        words = search.content_of(record.face.title, record.tags, record.text).packed()
+        words = search.content_of(record.face.title, record.tags, "\n".join(draft.text)).packed()
         draft.text, draft.blocks, draft.there = [], {}, {}
         self._room -= len(draft.html)
         if self._room > 0:
@@ -288,15 +286,13 @@ class Build:
         """What a note's page is made from: its own record, the faces of those that lead to it, and the records that it quotes."""
         record = notes.records[face.path]
         linkers = [notes.marks[one.path] for one in notes.linkers(face.path)]
-        quoted = [notes.records[cite[1]].digest for cite in record.cites if cite[1] in notes.records]
+        quoted = [notes.records[path].digest for path in record.quoted if path in notes.records]
         return record.digest, record.links, record.names, notes.marks[face.path], linkers, quoted
 
     def _page(self, composer: Composer, face: Face) -> object:
-        page, path = composer.page(face), face.path
-        draft = self._drafts.pop(path, None)
-        if draft is None:
-            draft = read_note(path, self._public.read(path) or b"", self._places)[1]
-        return replace(page, body=Markup(draft.html))  # noqa: S704 - made harmless when it was read
+        path = face.path
+        draft = self._drafts.pop(path, None) or read_note(path, self._public.read(path) or b"", self._places)[1]
+        return composer.page(face, draft)
 
     def _render_lists(self, notes: Notes, site: Site) -> None:
         """Write the pages of lists, tags, search and missing addresses, the feed and the site map."""

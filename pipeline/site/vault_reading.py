@@ -55,31 +55,25 @@ class Face(NamedTuple):
 
 @dataclass(slots=True)
 class Record:
-    """A file as read. Of what is no note only ``face`` says anything.
+    """What lists and other pages need of a file. Of what is no note only ``face`` says anything.
 
-    ``links`` and ``names`` as in ``Draft``; ``cites`` are (number, source's path, block, anchor); ``toc`` (title, anchor);
+    ``links``, ``names``, ``blocks`` and ``there`` as in ``Draft``; ``quoted`` are the paths of the notes whose blocks it shows;
+    ``place`` says where a source is and of when it is, as far as its note knows.
     """
 
     face: Face
     digest: str
-    heading: str = ""
-    properties: list[tuple[str, list[str]]] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
-    toc: list[tuple[str, str]] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
+    quoted: list[str] = field(default_factory=list)
     blocks: dict[str, str] = field(default_factory=dict)
     there: dict[str, str] = field(default_factory=dict)
-    cites: list[tuple[str, str, str, str]] = field(default_factory=list)
-    lang: str = ENGLISH
-    text: str = ""
+    place: str = ""
 
     def packed(self) -> str:
-        """Return it as one text, without ``text``."""
-        return json.dumps([getattr(self, name) for name in _PACKED], ensure_ascii=False)
-
-
-_PACKED = [name for name in Record.__dataclass_fields__ if name != "text"]
+        """Return it as one text."""
+        return json.dumps([getattr(self, name) for name in self.__slots__], ensure_ascii=False)
 
 
 def unpacked(packed: str) -> Record:
@@ -102,7 +96,10 @@ def read_note(path: str, data: bytes, places: Places) -> tuple[Record, Draft]:
     # A report of passages has its quotes in the text: they are not shown twice.
     at_hand = kind in _QUOTING and status != "passages"
     draft = read_into(Draft(path, root_of(page_of(path)), places, at_hand=at_hand), body)
-    properties = _shown(given, draft)
+    draft.properties = _shown(given, draft)
+    # The program says what language it wrote a note in, or its owner; only a person's own note is looked at.
+    said = _text(given.get("lang"))
+    draft.lang = said if _LANGUAGE.fullmatch(said) else ENGLISH if kind != OTHER else language_code("\n".join(draft.text))
     counted = () if kind == "report" and status == NOT_FOUND else _COUNTED  # its figures are of nothing
     face = Face(
         path,
@@ -117,25 +114,26 @@ def read_note(path: str, data: bytes, places: Places) -> tuple[Record, Draft]:
             if isinstance(number := given.get(name), int)
         ),
     )
-    said, listed = _text(given.get("lang")), given.get("tags")
+    listed = given.get("tags")
     tags = [_text(name).strip("#/ ") for name in (listed if isinstance(listed, list) else str(listed or "").split(","))]
     return Record(
         face,
         digest_of(data),
-        heading=draft.heading,
-        properties=properties,
         # Tags with the same list are one: a list knows no empty parts.
         tags=sorted({"/".join(filter(None, tag.split("/"))) for tag in (*tags, *draft.tags) if tag}),
-        toc=draft.toc,
         links=sorted(draft.links),
         names=draft.names,
+        quoted=sorted({cite.path for cite in draft.cites.values()}),
         blocks=draft.blocks,
         there=draft.there,
-        cites=[(cite.number, cite.path, cite.block, cite.anchor) for cite in draft.cites.values()],
-        text="\n".join(draft.text),
-        # The program says what language it wrote a note in, or its owner; only a person's own note is looked at.
-        lang=said if _LANGUAGE.fullmatch(said) else ENGLISH if kind != OTHER else language_code("\n".join(draft.text)),
+        place=_origin(given),
     ), draft
+
+
+def _origin(given: Mapping[str, Any]) -> str:
+    where = "your documents" if given.get("origin") == "own" else _text(given.get("host"))
+    published = _text(given.get("published"))
+    return " · ".join(filter(None, (where, published and f"published {published}")))
 
 
 def _split(text: str) -> tuple[dict[str, Any], str]:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from pipeline.site import paths, stages
+from pipeline.site import pages, paths, stages
 from pipeline.vault.build_cache import FILE, Kept
 from tests.site.scratch import VAULT, Scratch, cold, note, scratch_vault
 
@@ -91,7 +91,7 @@ def test_another_program_renders_each_page_again_and_so_does_who_is_asked_for_al
     whole = scratch.files()
     assert scratch.build(everything=True).written == ()
     assert scratch.files() == whole == cold(scratch, tmp_path / "other")
-    monkeypatch.setattr(stages, "Markup", lambda _html: Markup("another program's page"))
+    monkeypatch.setattr(pages, "Markup", lambda _html: Markup("another program's page"))
     scratch.write("my/more.md", "More.")
     scratch.build()
     assert "another program" not in scratch.html("reports/2026/r1.html")
