@@ -38,7 +38,6 @@ from pipeline.wiring.store_adapters import index_file, local_model, store_of, su
 
 _RESULTS = 10
 _LONGEST_PAGE = 200_000  # characters of a source that are returned
-_PORTION = 50  # sessions
 _TAG = "mcp"  # marks what other programs queued
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=10_000)]
 Name = Annotated[str, Field(max_length=300, description="A session's id, or a query's for its latest session.")]
@@ -124,15 +123,9 @@ class Library:
         self.takes_questions = workspace.queue.settings.mcp.enqueue
 
     async def prepare(self) -> None:
-        """Index the pages that are not indexed yet and load the model of vectors, before the first search waits for both.
-
-        Whoever cancels it waits for one portion at most.
-        """
+        """Index the pages that are not indexed yet and load the model of vectors, before the first search waits for both."""
         with suppress(ResearchError):  # the search says what is wrong
-            ids = [one.id for one in self._summaries()]
-            for start in range(0, len(ids), _PORTION):
-                await self._pages.find("any words", ids[start : start + _PORTION], 0)
-            await self._pages.find("any words", ids, 1)
+            await self._pages.find("any words", [one.id for one in self._summaries()], 1)
 
     def _known(self) -> SessionIndex:
         return read_all(self._store, self._kept)

@@ -146,6 +146,7 @@ _log = logging.getLogger(__name__)
 
 _OF_PAGES = ("page.read", "research.pruned")
 _BATCH_FILES, _BATCH_BYTES = 200, 20_000_000  # of a transaction
+_BATCH_SESSIONS = 50
 _TIDY_AFTER = 50  # changed pages
 _RETRY = -1
 _RERANKED = 50  # passages that a reranker orders
@@ -362,12 +363,13 @@ class PassageSearch:
             SearchFailed: the index cannot be read or built.
         """
 
-        def read(index: Index) -> dict[str, StoredPage]:
-            self._refresh_sessions(index, sessions)
-            return {one.digest: one for one in index.readings(sessions).values()}
+        def read(index: Index) -> dict[str, StoredPage] | None:
+            is_current = self._refresh_sessions(index, sessions)
+            return {one.digest: one for one in index.readings(sessions).values()} if is_current else None
 
         with self._translated():
-            readings = await self._on(read)
+            while (readings := await self._on(read)) is None:
+                pass  # whoever cancels it waits for one batch of sessions at most
             found, near = await self._ranked(
                 question, Scope({key: Source(one.url, one.title) for key, one in readings.items()}), limit
             )
@@ -376,13 +378,16 @@ class PassageSearch:
         pages = tuple(by_url[url] for url in dict.fromkeys(one.source.url for one in found.passages))
         return FoundPassages(hits, pages, found.statistics, found.languages, len(readings), near.cost, near.failed)
 
-    def _refresh_sessions(self, index: Index, sessions: Sequence[str]) -> None:
-        """Index the pages of these sessions that are not indexed yet; a missing one, or one of a damaged log, is left out."""
+    def _refresh_sessions(self, index: Index, sessions: Sequence[str]) -> bool:
+        """Index the pages of a batch of these sessions that are not indexed yet; return whether it was the last.
+
+        A missing session, or one of a damaged log, has no pages.
+        """
         assert self._store is not None  # noqa: S101 - who finds stored pages gave their store
         known, marks = index.marks(), self._store.marks()
-        for session in sessions:
-            if marks.get(session, "") != known.get(session):
-                index.put_session(session, marks.get(session, ""), _readings(self._store, session))
+        changed = [session for session in sessions if marks.get(session, "") != known.get(session)]
+        for session in changed[:_BATCH_SESSIONS]:
+            index.put_session(session, marks.get(session, ""), _readings(self._store, session))
         new = index.unindexed(reading.digest for reading in index.readings(sessions).values())
         for start in range(0, len(new), _BATCH_FILES):
             texts: dict[str, str] = {}
@@ -390,6 +395,7 @@ class PassageSearch:
                 with suppress(ObjectMissing):
                     texts[digest] = clean(self._store.objects.get(digest).decode("utf-8", "replace"))
             index.put_files((), texts)
+        return len(changed) <= _BATCH_SESSIONS
 
     # --- the index
 
