@@ -37,6 +37,7 @@ async def _serve(folder: Path, index: Path) -> None:
         preparing = asyncio.create_task(library.prepare())
         server = await asyncio.to_thread(import_module, "pipeline.ops.mcp_server")
     finally:
+        gc.freeze()  # what was imported stays
         gc.enable()
     await server.serve(library, sys.stdin.buffer, sys.stdout.buffer)
     preparing.cancel()

@@ -1,6 +1,7 @@
 """What other programs are given by the Model Context Protocol: reports, sources, passages and answers, each as a tool.
 
 Reading tools write no byte in the workspace and take no lock. Types and descriptions of parameters and results are the schemas.
+What only some tools need is imported there: a program waits for its first answer.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import Field, StringConstraints
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12; it comes with it
@@ -18,14 +19,8 @@ from pipeline.config.queue_file import add_query
 from pipeline.config.queue_schema import Queue
 from pipeline.config.settings import Workspace, keys_of, load_workspace
 from pipeline.domain.events.records import kind_of
-from pipeline.domain.events.talk_events import MessageAsked, TalkOpened
-from pipeline.domain.evidence_trail import value_of, why
-from pipeline.domain.session_rules import ResearchSession, summary_of
-from pipeline.domain.state import SessionState
 from pipeline.domain.summary import Summary
-from pipeline.domain.talk import TalkState, apply, next_step
 from pipeline.domain.values import EXTRACTIVE, Fact
-from pipeline.engine.talk_loop import TalkContext, perform
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
 from pipeline.search.index import copy_index
 from pipeline.search.local_model import LocalEmbedder
@@ -35,6 +30,9 @@ from pipeline.system import files
 from pipeline.text import times
 from pipeline.text.normalise import clean
 from pipeline.wiring.store_adapters import index_file, local_model, store_of, summaries_of
+
+if TYPE_CHECKING:
+    from pipeline.domain.state import SessionState
 
 _RESULTS = 10
 _LONGEST_PAGE = 200_000  # characters of a source that are returned
@@ -136,6 +134,8 @@ class Library:
 
     def _state(self, name: str) -> SessionState:
         """The session with that id, or the latest of the query with that id."""
+        from pipeline.domain.session_rules import ResearchSession
+
         if name not in set(self._store.ids("session")):
             found = self._known().latest().get(name)
             if not found:
@@ -187,6 +187,10 @@ class Library:
 
     async def ask(self, question: Words, scope: Name = "") -> Answer:
         """Get the answer that the stored pages give, with quotes. Scope: a session's or query's id, or a tag as #tag."""
+        from pipeline.domain.events.talk_events import MessageAsked, TalkOpened
+        from pipeline.domain.talk import TalkState, apply, next_step
+        from pipeline.engine.talk_loop import TalkContext, perform
+
         known = self._summaries()
         if scope.startswith("#"):
             known = [one for one in known if scope[1:].casefold() in map(str.casefold, one.tags)]
@@ -213,6 +217,8 @@ class Library:
 
     async def why(self, id: Name, sentence: Words) -> dict[str, Any]:
         """Get what a sentence of a session's report rests on, and what is against it. Sentence: words of it, or a fact's id."""
+        from pipeline.domain.evidence_trail import value_of, why
+
         found = why(self._state(id), sentence)
         if found is None:
             raise UsageError(f"{id[:100]} has no sentence like that", hint="take some words of a sentence of its report")
@@ -234,6 +240,8 @@ class Library:
         queued = [query for query in load_workspace(self._folder).queue.queries if query.id == id]
         if queued and id not in self._known().latest():
             return {"session": Summary(id=id, status="queued", query=queued[0].text)}
+        from pipeline.domain.session_rules import summary_of
+
         return {"session": summary_of(self._state(id))}
 
     async def enqueue(
@@ -252,6 +260,8 @@ def _address(url: str, digest: str) -> str:
 
 
 def _report(state: SessionState) -> Report:
+    from pipeline.domain.session_rules import summary_of
+
     report, titles = state.report, {page.digest: clean(page.title) for page in state.pages.values()}
     parts, cited = [f"# {clean(report.title if report else state.query)}"], dict[str, int]()
 
