@@ -105,7 +105,7 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
     if settings.notify.ntfy or settings.notify.webhook:
         from pipeline.cli.reading_commands import place_of
         from pipeline.ops.alerts import post_digest
-        from pipeline.vault.digest import digest_of, heading_of, nights_in, text_of
+        from pipeline.vault.notes.mornings import digest_of, heading_of, nights_in, text_of
 
         nights, unread = nights_in(env.store)
         found = digest_of(env.store, nights[-1], unread)

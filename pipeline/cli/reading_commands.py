@@ -25,9 +25,9 @@ from pipeline.ops.console_output import Console
 from pipeline.ports import EventStore
 from pipeline.site.paths import encoded, page_of
 from pipeline.text.normalise import counted
-from pipeline.vault.digest import digest_of, heading_of, html_of, nights_in, text_of
 from pipeline.vault.identity import read_decisions
 from pipeline.vault.model import Card, Night
+from pipeline.vault.notes.mornings import digest_of, heading_of, html_of, nights_in, text_of
 from pipeline.wiring import workspace_adapters
 from pipeline.wiring.store_adapters import store_of
 

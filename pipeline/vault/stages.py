@@ -30,8 +30,7 @@ from pipeline.vault.model import Beside, Card, Reading, Values, VaultModel, aske
 from pipeline.vault.note import ID, Kind, Names, Note, block_id, grouped, source_path
 from pipeline.vault.notes.mornings import home_note, night_note, picture, topic_note, topics_of
 from pipeline.vault.notes.parts import asked_rows, best_link
-from pipeline.vault.notes.report import report_note
-from pipeline.vault.notes.session import import_note, session_note, worker_note
+from pipeline.vault.notes.session import import_note, report_note, session_note, worker_note
 from pipeline.vault.notes.source import source_note
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.templates import Renderer
@@ -233,7 +232,7 @@ class Build:
 
     def _rendered_files(self) -> Iterator[GeneratedFile]:
         """Render the files of all parts that are due, and enter what they were made from. A session may turn out unreadable."""
-        known, due = self.kept.made(), self._identity.due()
+        known, all_due = self.kept.made(), self._identity.has_changed()
         altered = {file.owner for file in filter(None, map(self.kept.files.find, self._drift.files))}
         version_of = cache(self.renderer.version_of)
         self._made: dict[str, str] = {}
@@ -241,7 +240,7 @@ class Build:
             versions = map(version_of, sorted({kind for kind, _, _ in part.notes}))
             hidden = (name for name in part.reports if name in self._decisions.hidden)
             digest = digest_of(" ".join((*versions, part.value, *hidden)).encode("utf-8", "replace"))[:16]
-            is_due = due is None or part.owner in due | altered or part.owner == "templates:"
+            is_due = all_due or part.owner in altered or part.owner == "templates:"
             if not is_due and known.get(part.owner) == digest:
                 continue
             try:

@@ -1,20 +1,30 @@
-"""The notes of the morning: a night with what it found, the home note, the topics; and the picture of thirty nights."""
+"""The notes of the morning: a night with what it found, the home note, the topics, the picture of thirty nights; and the digest.
+
+The digest is a night as plain text, for a terminal and for mail. It is read from the log alone: the vault need not be built.
+"""
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from html import escape
 from typing import Literal
 
-from pipeline.domain.events import night_events as n
+from pipeline.domain.events.night_events import QueryEnded
+from pipeline.domain.events.records import kind_of
 from pipeline.domain.state import COUNTED_OUTCOMES, OUTCOME_WORDS, status_words
+from pipeline.errors import LogError
+from pipeline.ports import EventStore
 from pipeline.text import translations
-from pipeline.text.normalise import one_line
+from pipeline.text.normalise import clean, one_line
 from pipeline.text.times import clock_at
-from pipeline.vault.model import Card, News, Night, VaultModel
+from pipeline.vault.model import Card, News, Night, VaultModel, batch_of, nights_from, read_card
 from pipeline.vault.note import HOME, Note, View, grouped
 from pipeline.vault.notes.parts import best_link, cited, properties_of, topic_links, topic_of, topic_path
-from pipeline.vault.output.escaping import Inert, Link, bill, money
+from pipeline.vault.output.escaping import Inert, Link, bill, duration, money, sentence
 from pipeline.vault.output.writer import COPY, GeneratedFile
 
 MOST_OLDER, MOST_ATTENTION, MOST_TOPICS = 20, 10, 20  # that the home note lists
@@ -32,6 +42,20 @@ _COLOURS = {
 _OTHER = {"failed": "failed", "open": "unfinished"}
 
 Group = Literal["changed", "answered", "passages", "quiet", "not-found", "failed", "open"]
+# The sections of the digest.
+_GROUPS: dict[Group, str] = {
+    "changed": "What changed",
+    "answered": "Answered",
+    "passages": "Passages",
+    "not-found": "Not found",
+    "failed": "Failed",
+    "open": "Unfinished",
+    "quiet": "Nothing new",
+}
+_REPORTED = ("changed", "answered", "passages")  # of the others there is no report to show
+WIDTH = 72  # characters of a line, as mail readers like it
+_INDENTS = {"said": ("  ", "  "), "item": ("  - ", "    ")}  # of the first line of a text, and of those that follow
+_TAGS = {"section": "h2", "question": "h3"}
 
 
 def group_of(status: str, card: Card | None) -> Group:
@@ -53,15 +77,15 @@ def ended_as(status: str, card: Card | None) -> str:
     return group_of(status, card)
 
 
-def groups_of(ended: Iterable[tuple[n.QueryEnded, Card | None]]) -> dict[Group, list[tuple[n.QueryEnded, Card | None]]]:
+def groups_of(ended: Iterable[tuple[QueryEnded, Card | None]]) -> dict[Group, list[tuple[QueryEnded, Card | None]]]:
     """Return the questions of a night, each with its session's card, by their group."""
     return grouped((group_of(entry.status, card), (entry, card)) for entry, card in ended)
 
 
 def outcome_words(outcomes: Iterable[str]) -> str:
-    """Return how many questions ended how: ``3 answered, 2 with passages, 1 not found``; "" for none."""
+    """Return how many questions ended how: ``3 answered, 2 with passages, 1 not found``."""
     counts, words = Counter(outcomes), {**COUNTED_OUTCOMES, **_OTHER}
-    return ", ".join(f"{counts[name]:,} {word}" for name, word in words.items() if counts[name])
+    return ", ".join(f"{counts[name]:,} {word}" for name, word in words.items() if counts[name]) or "nothing was due"
 
 
 def standing_words(card: Card) -> str:
@@ -138,7 +162,7 @@ def night_view(model: VaultModel, night: Night) -> View:
     cost = model.costs[night.date]
     return {
         "title": f"Night of {translations.day(night.date)}",
-        "words": outcome_words(_outcomes(model, night).elements()) or "nothing was due",
+        "words": outcome_words(_outcomes(model, night).elements()),
         "changed": entries("changed"),
         "answered": entries("answered"),
         "passages": entries("passages"),
@@ -259,7 +283,7 @@ def picture(model: VaultModel, owner: str) -> GeneratedFile:
     bars = []
     for place, (night, count) in enumerate(zip(nights, counts, strict=True)):
         cost = money(model.costs[night.date].charged_usd)
-        words = f"{translations.day(night.date)}: {outcome_words(count.elements()) or 'nothing was due'}, {cost}"
+        words = f"{translations.day(night.date)}: {outcome_words(count.elements())}, {cost}"
         at, bar, top = f'x="{place * _STEP + 2}"', f"<title>{words}</title>", float(_HIGH)
         for name, (colour, _) in _COLOURS.items():
             tall = count[name] / most * (_HIGH - 4)
@@ -275,3 +299,112 @@ def picture(model: VaultModel, owner: str) -> GeneratedFile:
 def _outcomes(model: VaultModel, night: Night) -> Counter[str]:
     """How the questions of a night ended; a question counts once."""
     return Counter(ended_as(entry.status, model.by_id.get(entry.session)) for entry in night.last.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """A night's questions as their last run left them, each with its session's card, None if its log cannot be read.
+
+    ``problems`` say what was not built, and which streams cannot be read.
+    """
+
+    night: Night
+    questions: tuple[tuple[QueryEnded, Card | None], ...]
+    problems: tuple[str, ...]
+
+    @property
+    def left_out(self) -> int:
+        """How many questions were skipped."""
+        return len({entry.query_id for entry in self.night.left_out})
+
+    @property
+    def usd(self) -> float:
+        """What the runs cost that came to their end."""
+        return sum(batch.end.cost.charged_usd for batch in self.night.batches if batch.end)
+
+
+def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
+    """Return the nights of a log, the latest last, and the streams of nights that cannot be read."""
+    batches, unread = [], []
+    for name in sorted(name for name in store.marks() if kind_of(name) == "batch"):
+        try:
+            batches.append(batch_of(store, name))
+        except LogError as error:
+            unread.append(f"{name}: {error.message}")
+    return nights_from(filter(None, batches)), tuple(unread)
+
+
+def digest_of(store: EventStore, night: Night, unread: Iterable[str] = ()) -> Digest:
+    """Return the digest of a night; a session that cannot be read is named, not left out."""
+    questions = []
+    for entry in night.last.values():
+        card = None
+        with suppress(LogError):
+            card = read_card(store, entry.session)
+        questions.append((entry, card))
+    lost = (f"{entry.query}: its log cannot be read" for entry, card in questions if card is None)
+    return Digest(night, tuple(questions), (*night.not_made, *unread, *lost))
+
+
+def heading_of(digest: Digest) -> str:
+    """Return the night in a line, as a mail's subject: ``Night of 21 November 2026: 3 answered, 1 failed``."""
+    words = outcome_words(ended_as(one.status, card) for one, card in digest.questions)
+    return f"Night of {translations.day(digest.night.date)}: {words}"
+
+
+def text_of(digest: Digest, place_of: Callable[[Card], str]) -> list[str]:
+    """Return a digest as lines of at most ``WIDTH`` characters, addresses aside; ``place_of`` says where a report is."""
+    shown: list[str] = []
+    for kind, text, card in _lines(digest):
+        first, others = _INDENTS.get(kind, ("", ""))
+        shown += [""] if kind in _TAGS else []
+        shown += textwrap.wrap(
+            text, WIDTH, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
+        )
+        shown += [f"  {clean(place_of(card))}"] if card else []
+    return shown
+
+
+def html_of(digest: Digest, place_of: Callable[[Card], str]) -> str:
+    """Return a digest as a page for mail: without styles, scripts and images."""
+    title = escape(heading_of(digest))
+    parts = [f'<!doctype html>\n<html><head><meta charset="utf-8"><title>{title}</title></head><body>', f"<h1>{title}</h1>"]
+    for kind, text, card in _lines(digest):
+        words, place, tag = escape(text), escape(place_of(card)) if card else "", _TAGS.get(kind, "p")
+        parts.append(f'<{tag}><a href="{place}">{words}</a></{tag}>' if place.startswith("http") else f"<{tag}>{words}</{tag}>")
+    return "\n".join([*parts, "</body></html>"])
+
+
+def _lines(digest: Digest) -> Iterator[tuple[str, str, Card | None]]:
+    """The digest in lines without control characters, what changed first: kind, text, and the card of a report."""
+    groups = groups_of(digest.questions)
+    cost = f", {money(digest.usd)}" if digest.usd else ""
+    left_out = f"; {translations.count(digest.left_out, 'question')} left out" if digest.left_out else ""
+    took = duration(digest.night.seconds) if digest.night.seconds else "interrupted"
+    lines: list[tuple[str, str, Card | None]] = [("summary", f"{heading_of(digest)} ({took}{cost}{left_out})", None)]
+    for group, title in _GROUPS.items():
+        found = groups.get(group, [])
+        lines += [("section", title, None)] if found else []
+        for one, card in found:
+            if group in _REPORTED:
+                lines += [("question", one.query, card), *(("said", text, None) for text in _report(card))]
+            else:
+                status = " (cancelled)" if one.status == "cancelled" else ""
+                lines.append(("item", f"{one.query}{status}{f': {sentence(one.reason)}' if one.reason else ''}", None))
+    if digest.problems:
+        lines += [("section", "Problems", None), *(("item", text, None) for text in digest.problems)]
+    yield from ((kind, " ".join(clean(text).split()), card) for kind, text, card in lines)
+
+
+def _report(card: Card | None) -> Iterator[str]:
+    """What a report says in short: what is new first, the answer, how sure it is, what is open."""
+    if card is None or not card.has_report:
+        return
+    if card.news:
+        yield from (f"new: {text}" for text in card.news.first)
+    if card.answer:
+        yield card.answer.text
+    if sure := "; ".join(filter(None, (standing_words(card), news_words(card.news) if card.news else ""))):
+        yield sentence(sure)
+    if card.open:
+        yield f"Still open: {card.open[0]}"
