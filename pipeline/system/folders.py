@@ -265,7 +265,7 @@ class Tree:
     """The files below ``root`` (which itself may be a link: that is its owner's choice). Folders stay open until ``close``."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root
+        self.root = root
         self._open: dict[str, int] = {}
 
     def close(self) -> None:
@@ -282,7 +282,7 @@ class Tree:
         if (known := self._open.get("")) is None:
             return True
         try:
-            found = self._root.stat()
+            found = self.root.stat()
         except OSError:
             return False
         return os.path.samestat(os.fstat(known), found)
@@ -354,7 +354,7 @@ class Tree:
         os.unlink(name, dir_fd=folder)
         for parent in [one.as_posix() for one in PurePosixPath(path).parents][:-1]:
             try:
-                (self._root / parent).rmdir()
+                (self.root / parent).rmdir()
             except OSError:
                 return
             os.close(self._open.pop(parent))
@@ -373,8 +373,8 @@ class Tree:
             if path.startswith("/"):
                 raise Obstacle(f"{path!r} leads elsewhere")
             if create:
-                self._root.mkdir(parents=True, exist_ok=True)
-            found = open_folder(self._root)
+                self.root.mkdir(parents=True, exist_ok=True)
+            found = open_folder(self.root)
         else:
             parent, _, name = folder.rpartition("/")
             if name in {"", ".", ".."}:

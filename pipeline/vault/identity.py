@@ -20,8 +20,8 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.upkeep_events import NoteHidden, NoteMoved, NoteShown, Ratings
 from pipeline.ports import EventStore
-from pipeline.system.folders import Folder, Obstacle, Tree, is_seen
-from pipeline.text.left_out_notes import without_blocks
+from pipeline.system.folders import Obstacle, Tree, all_folders, is_seen
+from pipeline.text.left_out_notes import targets_of, without_blocks
 from pipeline.text.normalise import digest_of
 from pipeline.vault.build_cache import OWN, Files, Kept, KnownNote
 from pipeline.vault.note import ATTIC, HOME
@@ -84,24 +84,11 @@ def is_retired(note: str) -> bool:
 
 
 _HEAD = 20_000  # bytes of a note in which its properties are looked for
-# The target of a wikilink in a file.
-_TARGET = re.compile(rb"\[\[([^\[\]|#\\\n]+)")
 # A wikilink up to its words, if it leads to a quote (see `block_id`): without that place it leads to the source.
 _TO_QUOTE = re.compile(r"(\[\[[^\[\]|#\\\n]+)#\^q-[A-Za-z0-9-]+")
 # Signs in a path that a wikilink cannot hold.
 _UNLINKABLE = re.compile(r'[\[\]#^|\\"\x00-\x1f]|%%|::|<%|%>')
 _OF_SESSION = ("report", "session", "worker")
-
-
-def _folders(tree: Tree) -> Iterator[tuple[str, Folder]]:
-    """The folders of the vault with their content, except the hidden ones and the attic."""
-    waiting = [""]
-    while waiting:
-        folder = waiting.pop()
-        if content := tree.look(folder):
-            yield folder, content
-            names = (name for name in content.folders if is_seen(name) and (folder or name != ATTIC))
-            waiting += [f"{folder}/{name}" if folder else name for name in names]
 
 
 class Identity:
@@ -142,7 +129,7 @@ class Identity:
     def _find(self) -> None:
         """Look through the whole vault, except hidden folders and the attic. A known note that lost its id is still that note."""
         ids = {note.path: note.id for note in self._before.values() if note.path}
-        for folder, content in _folders(self._tree):
+        for folder, content in all_folders(self._tree.root, aside=(ATTIC,)):
             self._tops.add(folder.partition("/")[0])
             looks = self._kept.files.looks_in(folder)
             for name, look in content.files.items():
@@ -213,7 +200,7 @@ class Identity:
         if fresh.properties is None:
             return fresh
         body, properties = fresh.body, fresh.properties
-        if self._left_out and fresh.kind not in _OF_SESSION and not targets_in(as_bytes(body)).isdisjoint(self._left_out):
+        if self._left_out and fresh.kind not in _OF_SESSION:
             body = without_blocks(body, self._left_out.__contains__)
         if fresh.kind in _OF_SESSION and fresh.owner.replace("session:", "report:") in self._decisions.hidden:
             # The quotes that were found for this report alone are no longer in their sources' notes.
@@ -268,11 +255,6 @@ class Identity:
         return tuple(sorted(path for path in hidden if path not in self.moved.values()))
 
 
-def targets_in(data: bytes) -> set[str]:
-    """Return the paths, without suffix, that a file links to."""
-    return {found[1].decode("utf-8", "replace") for found in _TARGET.finditer(data)}
-
-
 def relinked(text: str, links: Callable[[str], str | None], plain: Callable[[str], str] = str) -> str:
     """Return a text with its wikilinks changed.
 
@@ -304,7 +286,7 @@ def taken_over(
     home = next((one for one in files if one.id == "home"), None)
     former, links = dict[str, list[str]](), dict[str, str]()
     for path, kind in sorted(orphans.items()):
-        led = [at[name] for name in targets_in(_bytes_of(tree, path)) if name in at and name != HOME]
+        led = [at[name] for name in set(targets_of(as_text(_bytes_of(tree, path)))) if name in at and name != HOME]
         found = [one for one in led if one.kind in _HEIRS] if kind != "memory" else []  # what was remembered is about no report
         heir = max(
             found,
@@ -324,10 +306,11 @@ def relink(tree: Tree, files: Files, links: Mapping[str, str]) -> Iterator[str]:
     ``files`` are those of the last build: one that is as it left them has nothing of a person. Only the targets of links change,
     as when Obsidian renames a note.
     """
-    names = ((folder, name) for folder, content in _folders(tree) for name in content.files if is_seen(name)) if links else ()
-    for path in [f"{folder}/{name}".lstrip("/") for folder, name in names if name.endswith(".md")]:
+    folders = all_folders(tree.root, aside=(ATTIC,)) if links else ()
+    names = ((folder, name) for folder, content in folders for name in content.files if name.endswith(".md") and is_seen(name))
+    for path in [f"{folder}/{name}".lstrip("/") for folder, name in names]:
         data, made = _bytes_of(tree, path), files.find(path)
-        if targets_in(data).isdisjoint(links) or (made and made.digest == digest_of(data)):
+        if links.keys().isdisjoint(targets_of(as_text(data))) or (made and made.digest == digest_of(data)):
             continue
         tree.write(path, as_bytes(relinked(as_text(data), links.get)), durable=True)
         if made is None:
