@@ -193,13 +193,11 @@ class Identity:
 
     def placed(self, files: Iterable[GeneratedFile]) -> list[GeneratedFile]:
         """Return rendered files in their places, without the hidden ones; those that take in another file come first."""
-        placed = [self._placed(one) for one in files if not one.id or self.paths[one.id]]
+        placed = (one if one.properties is None else self._placed(one) for one in files if not one.id or self.paths[one.id])
         return sorted(placed, key=lambda one: (not one.doubles, one.path))
 
     def _placed(self, fresh: GeneratedFile) -> GeneratedFile:
-        if fresh.properties is None:
-            return fresh
-        body, properties = fresh.body, fresh.properties
+        body, properties = fresh.body, dict(fresh.properties or {})
         if self._left_out and fresh.kind not in _OF_SESSION:
             body = without_blocks(body, self._left_out.__contains__)
         if fresh.kind in _OF_SESSION and fresh.owner.replace("session:", "report:") in self._decisions.hidden:
@@ -207,14 +205,11 @@ class Identity:
             body = _TO_QUOTE.sub(r"\1", body)
         if self._links:
             body = relinked(body, self._links.get, inert)
-            changed = {
-                name: tuple(relinked(one, self._links.get) for one in value)
-                if isinstance(value, tuple)
-                else relinked(value, self._links.get)
-                for name, value in properties.items()
-                if isinstance(value, tuple | str)
-            }
-            properties = {**properties, **changed}
+            for name, value in properties.items():
+                if isinstance(value, str):
+                    properties[name] = relinked(value, self._links.get)
+                elif isinstance(value, tuple):
+                    properties[name] = tuple(relinked(one, self._links.get) for one in value)
         return replace(fresh, path=self.paths[fresh.id], body=body, properties=properties, doubles=self._doubles(fresh.id))
 
     def _doubles(self, note: str) -> tuple[str, ...]:

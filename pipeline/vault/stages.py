@@ -113,10 +113,9 @@ class Build:
             own = list(relink(self._tree, self.kept.files, {} if dry else links))
             # With a problem in the log nothing is removed.
             away = set() if self._values.problems else stale - {path for one in placed for path in one.former}
-            writer = VaultWriter(self._tree, self.kept.files, trusting=self.mode == "new", dry=dry)
+            writer = VaultWriter(self._tree, self.kept.files, dry=dry)
             writer.place(placed, sorted(away))
-            writer.written += own
-            report = self._record(stale, writer)
+            report = self._record(stale, writer, own)
             self._check_in_place()
             if not dry:
                 self.kept.commit()
@@ -278,8 +277,8 @@ class Build:
         self._orphans = retired | {path: kind for path, owner, kind in notes if is_retired(kind) or owner not in gone}
         return stale | self._identity.strays() - now
 
-    def _record(self, stale: set[str], writer: VaultWriter) -> BuildReport:
-        """Keep what is done and what is left to do; return the report."""
+    def _record(self, stale: set[str], writer: VaultWriter, own: Sequence[str]) -> BuildReport:
+        """Keep what is done and what is left to do; return the report. In a person's ``own`` files links were changed."""
         left = stale - writer.left.keys()
         is_done = not left and not self._values.problems and not writer.problems and not writer.refused
         made = self._made | dict.fromkeys((fresh.owner for fresh in writer.refused), "")
@@ -289,8 +288,8 @@ class Build:
         self.kept.keep(SETTLED, self.settled if is_done else "")
         self._drift.record(writer.left)
         return BuildReport(
-            tuple(sorted(writer.written)),
-            self.kept.files.count() - len(writer.made),
+            tuple(sorted([*writer.written, *own])),
+            self.kept.files.count() - len(writer.written),
             tuple(sorted(writer.removed)),
             tuple(sorted(writer.set_aside)),
             tuple(self._values.problems),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
-from typing import Literal
+from typing import Any, Literal, get_args
 
 from pipeline.domain.events.night_events import QueryEnded
 from pipeline.domain.events.records import kind_of
@@ -77,11 +77,6 @@ def ended_as(status: str, card: Card | None) -> str:
     return group_of(status, card)
 
 
-def groups_of(ended: Iterable[tuple[QueryEnded, Card | None]]) -> dict[Group, list[tuple[QueryEnded, Card | None]]]:
-    """Return the questions of a night, each with its session's card, by their group."""
-    return grouped((group_of(entry.status, card), (entry, card)) for entry, card in ended)
-
-
 def outcome_words(outcomes: Iterable[str]) -> str:
     """Return how many questions ended how: ``3 answered, 2 with passages, 1 not found``."""
     counts, words = Counter(outcomes), {**COUNTED_OUTCOMES, **_OTHER}
@@ -142,34 +137,22 @@ def night_note(model: VaultModel, night: Night) -> Note:
 
 def night_view(model: VaultModel, night: Night) -> View:
     """Return what a night's note says; a query counts once, as its last run of the night left it."""
-    groups = groups_of((entry, model.by_id.get(entry.session)) for entry in night.last.values())
-
-    def entries(group: Group) -> list[View]:
-        return [entry_of(model, card) for _, card in groups.get(group, ()) if card]
-
-    def ended(group: Group) -> list[View]:
-        """Questions without a report to show: the link to its note, else the bare question, and why."""
-        return [
-            {
-                "link": best_link(card) if card else entry.query,
-                "outcome": "cancelled" if entry.status == "cancelled" else "",
-                "reason": entry.reason,
-            }
-            for entry, card in groups.get(group, ())
-        ]
-
+    found: dict[Group, list[Any]] = {group: [] for group in get_args(Group)}
+    for entry in night.last.values():
+        card = model.by_id.get(entry.session)
+        group = group_of(entry.status, card)
+        if entry.status != "complete":  # no report to show: the link to its note, else the bare question, and why
+            outcome = "cancelled" if entry.status == "cancelled" else ""
+            link = best_link(card) if card else entry.query
+            found[group].append({"link": link, "outcome": outcome, "reason": entry.reason})
+        elif card:
+            found[group].append(best_link(card) if group == "quiet" else entry_of(model, card))
     skipped = grouped((entry.reason, entry.query) for entry in night.left_out)
     cost = model.costs[night.date]
     return {
         "title": f"Night of {translations.day(night.date)}",
         "words": outcome_words(_outcomes(model, night).elements()),
-        "changed": entries("changed"),
-        "answered": entries("answered"),
-        "passages": entries("passages"),
-        "quiet": tuple(best_link(card) for _, card in groups.get("quiet", ()) if card),
-        "not_found": ended("not-found"),
-        "failed": ended("failed"),
-        "open": ended("open"),
+        **{group.replace("-", "_"): rows for group, rows in found.items()},
         "skipped": [{"reason": reason, "queries": tuple(dict.fromkeys(queries))} for reason, queries in skipped.items()],
         "not_made": night.not_made,
         "unread": night.batches[-1].started.unread,
@@ -377,7 +360,7 @@ def html_of(digest: Digest, place_of: Callable[[Card], str]) -> str:
 
 def _lines(digest: Digest) -> Iterator[tuple[str, str, Card | None]]:
     """The digest in lines without control characters, what changed first: kind, text, and the card of a report."""
-    groups = groups_of(digest.questions)
+    groups = grouped((group_of(one.status, card), (one, card)) for one, card in digest.questions)
     cost = f", {money(digest.usd)}" if digest.usd else ""
     left_out = f"; {translations.count(digest.left_out, 'question')} left out" if digest.left_out else ""
     took = duration(digest.night.seconds) if digest.night.seconds else "interrupted"

@@ -242,6 +242,12 @@ def report_note(loaded: LoadedSession) -> Note:
     citer = parts.Citer(loaded)
     is_passages = not state.config.has_model or report.outcome == "passages"
     shown: Callable[[str], str] = inert if is_passages or not report.sections else prose  # quotes are shown without marks
+    numbered = {entry.url: str(entry.number) for entry in report.references if entry.url in state.pages}
+    limits = list(report.limits)
+    if ordering := [number for url, number in numbered.items() if GIVES_ORDERS in state.pages[url].notices]:
+        sources = "Source" if len(ordering) == 1 else "Each of the sources"
+        orders = "contains orders to language models, which may be meant to mislead. Check what it says."
+        limits.append(f"{sources} {', '.join(ordering)} {orders}")
     body = [sentence for section in report.sections for paragraph in section.paragraphs for sentence in paragraph.sentences]
     view = {
         "title": report.title or state.query,
@@ -263,7 +269,7 @@ def report_note(loaded: LoadedSession) -> Note:
         "unknowns": parts.open_questions(report.unknowns),
         "cut": report.cut_sentences,
         "lacks": report.lacks,
-        "limits": _limits(state, report),
+        "limits": limits,
         "more_places": citer.places(fact for fact in state.more_places if fact.url in state.pages),
         "unused": citer.quotes(unused_facts(state)),
         "status": parts.shown_status(state),
@@ -293,16 +299,6 @@ def report_note(loaded: LoadedSession) -> Note:
         **parts.made_by(loaded),
     }
     return Note(card.report_path, "report", properties, view)
-
-
-def _limits(state: SessionState, report: ReportGenerated) -> list[str]:
-    found = list(report.limits)
-    numbered = {entry.url: str(entry.number) for entry in report.references if entry.url in state.pages}
-    if ordering := [number for url, number in numbered.items() if GIVES_ORDERS in state.pages[url].notices]:
-        sources = "Source" if len(ordering) == 1 else "Each of the sources"
-        orders = "contains orders to language models, which may be meant to mislead. Check what it says."
-        found.append(f"{sources} {', '.join(ordering)} {orders}")
-    return found
 
 
 def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:

@@ -28,7 +28,10 @@ def source_note(
     ``documents`` is the folder of the user's documents. A quote that several sessions found is not said to be of one whose report
     is ``hidden``.
     """
-    file = _file(url, documents)
+    # One of the user's documents is linked to; a path that leaves their folder is none.
+    scheme, _, inside = url.partition(":")
+    is_inside = inside and not inside.startswith(("@", "/")) and ".." not in inside.split("/") and "\0" not in inside
+    file = documents / inside if documents and scheme == "corpus" and is_inside else None
     by_start = sorted(readings, key=lambda one: (one[0].started_at, one[0].id))
     page, origin, first = readings[-1][1].page, page_origin(url), readings[0][1].page
     title = next((reading.page.title for _, reading in reversed(readings) if reading.page.title.strip()), url)
@@ -99,13 +102,6 @@ def source_note(
         "first_read_at": first.at,
     }
     return Note(path, "source", properties, view)
-
-
-def _file(url: str, documents: Path | None) -> Path | None:
-    """The file of one of the user's documents, None for other sources; a path that leaves the folder is none."""
-    scheme, _, path = url.partition(":")
-    is_inside = path and not path.startswith(("@", "/")) and ".." not in path.split("/") and "\0" not in path
-    return documents / path if documents and scheme == "corpus" and is_inside else None
 
 
 def fragment_of(said: str) -> str:

@@ -2,7 +2,7 @@
 
 A file that is neither in the catalogue nor recognisably generated is not touched. If somebody edited a generated part, which its
 signature shows, a copy goes to ``attic/`` before the part is replaced. A file that is no longer generated is removed, or moved to
-``attic/`` if somebody wrote in it. A file whose size and time have not changed is not read.
+``attic/`` if somebody wrote in it.
 """
 
 from __future__ import annotations
@@ -83,20 +83,17 @@ _LEFT = "not changed, so that no text is lost; correct this and run `research bu
 
 
 class VaultWriter:
-    """Writes files to a vault. ``trusting``: do not read files whose size and time are unchanged; ``dry``: write nothing.
+    """Writes files to a vault. ``dry``: it says what it would do, and writes nothing.
 
-    What it did so far is as in ``BuildReport``, with ``problems`` that are its ``left_alone``. ``made`` are those of the
-    ``written`` files that are made from the log, ``refused`` those that it could not write. ``left`` has size and time of each
-    file that it wrote or that may stay as it is; None for one that it removed.
+    What it did so far is as in ``BuildReport``, with ``problems`` that are its ``left_alone``; ``refused`` are the files that it
+    could not write. ``left`` has size and time of each file that it wrote or that may stay as it is, None if it removed it.
     """
 
-    def __init__(self, tree: Tree, files: Files, *, trusting: bool, dry: bool) -> None:
-        self._tree, self._files, self._trusting, self._dry = tree, files, trusting, dry
+    def __init__(self, tree: Tree, files: Files, *, dry: bool) -> None:
+        self._tree, self._files, self._dry = tree, files, dry
         self._stored: dict[str, BuiltFile] = {}  # what the catalogue is to store
         self.written, self.removed, self.set_aside, self.problems = list[str](), list[str](), list[str](), list[str]()
-        self.made, self.refused = set[str](), list[GeneratedFile]()
-        self.left: dict[str, Look | None] = {}
-        self.united: dict[str, str] = {}
+        self.refused, self.left, self.united = list[GeneratedFile](), dict[str, Look | None](), dict[str, str]()
 
     def place(self, files: Iterable[GeneratedFile], stale: Iterable[str]) -> None:
         """Write ``files`` and remove the ``stale`` ones.
@@ -126,14 +123,9 @@ class VaultWriter:
 
     def _put_note(self, fresh: GeneratedFile) -> None:
         made, state, data = self._files.find(fresh.path), self._tree.state(fresh.path), fresh.data()
-        alone = not fresh.doubles and not fresh.former
-        as_left = self._trusting and made and made.digest and state == (made.size, made.mtime)  # nothing else is in it
-        if alone and (state is None or as_left):
-            self._leave(fresh, data, state if state and made and made.digest == digest_of(data) else None)
-            return
-        disk = self._tree.read(fresh.path)
-        if alone and disk == data:
-            self._leave(fresh, data, state)
+        disk, is_alone = self._tree.read(fresh.path), not fresh.doubles and not fresh.former
+        if is_alone and (disk in (None, data) or (made and made.digest == digest_of(disk))):  # nothing of a person is in it
+            self._leave(fresh, data, state if disk == data else None)
             return
         places = [path for path in (fresh.path, *fresh.doubles) if self._tree.state(path)]
         versions = [self._user_text(fresh, path, self._tree.read(path) or b"") for path in places]
@@ -192,7 +184,6 @@ class VaultWriter:
         """Write a file unless it is on disk already, in the given ``state``; ``mixed``: it contains a person's text."""
         if state is None:
             self.written.append(fresh.path)
-            self.made.add(fresh.path)
             state = Look(0, 0) if self._dry else self._tree.write(fresh.path, data, durable=mixed)
         self._stored[fresh.path] = BuiltFile(fresh.path, fresh.owner, fresh.kind, "" if mixed else digest_of(data), *state)
         self.left[fresh.path] = state
