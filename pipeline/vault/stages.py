@@ -158,7 +158,11 @@ class Build:
         cards = [named(card, taken) for card in self._values.cards.values()]
         nights = nights_from(self._values.batches.values())
         readings = readings_by_url(cards)
-        model = VaultModel({card.id: card for card in cards}, _sources(readings, taken), nights)
+        sources = dict[str, Link]()
+        for url, read in readings.items():  # named in the order of first reading, by the first title: that one never changes
+            path = taken.claim(source_path(url, read[0][1].page.at, read[0][0].names), url)
+            sources[url] = Link(path, next((one.page.title for _, one in read if one.page.title.strip()), url))
+        model = VaultModel({card.id: card for card in cards}, sources, nights)
         asked = asked_by_owner(self._values.talks.values(), model)
         noted = {reading.page.url for card in cards for reading in card.read if reading.shown}
         self._rated = grouped((query, event) for (query, _), event in self._decisions.ratings.latest.items())
@@ -303,15 +307,6 @@ class Build:
 def _of_value(owner: str, note: Note) -> Part:
     """The part of a note that is made already."""
     return Part(owner, repr(note), lambda: [note], ((note.kind, note.path, note.key),))
-
-
-def _sources(found: Mapping[str, Sequence[tuple[Card, Reading]]], taken: Names) -> dict[str, Link]:
-    """The link to each source, named in the order of first reading, by its first title: that one never changes."""
-    links = {}
-    for url, readings in found.items():
-        path = taken.claim(source_path(url, readings[0][1].page.at, readings[0][0].names), url)
-        links[url] = Link(path, next((one.page.title for _, one in readings if one.page.title.strip()), url))
-    return links
 
 
 def copies(templates: Path, owner: str) -> Iterator[GeneratedFile]:

@@ -238,11 +238,8 @@ def topic_note(model: VaultModel, topic: str, cards: Sequence[Card], asked: Sequ
 
 def of_questions(cards: Iterable[Card]) -> list[list[Card]]:
     """Return the sessions of each question in order of their start; the question that was asked last comes first."""
-    found: dict[str, list[Card]] = {}
-    for card in cards:
-        same = found.pop(card.query_id or card.id, [])
-        found[card.query_id or card.id] = [*same, card]
-    return list(reversed(found.values()))
+    found = grouped((card.query_id or card.id, card) for card in cards)
+    return sorted(found.values(), key=lambda same: (same[-1].started_at, same[-1].id), reverse=True)
 
 
 def latest(sessions: Sequence[Card]) -> Card:

@@ -382,7 +382,7 @@ def properties_of(
     created: str = "",
     language: str = translations.ENGLISH,
 ) -> dict[str, Property]:
-    """Return a note's properties in their fixed order: the common ones, then ``own`` without empty texts and lists."""
+    """Return a note's properties in their fixed order: the common ones, then ``own``; without empty texts and lists."""
     shown = plain(title)
     tags = [f"research/{kind}", *([f"status/{status}"] if status else []), *(f"topic/{topic_of(topic)}" for topic in topics)]
     properties: dict[str, Property] = {
@@ -391,14 +391,12 @@ def properties_of(
         "aliases": (shown,),
         "tags": tuple(dict.fromkeys(tags)),
         "cssclasses": (OWN_CLASS, f"{OWN_CLASS}-{kind}"),
+        "created": escaping.moment(created) if created else "",
+        "status": status,
+        "lang": language if language != translations.ENGLISH else "",
+        **own,
     }
-    if created:
-        properties["created"] = escaping.moment(created)
-    if status:
-        properties["status"] = status
-    if language != translations.ENGLISH:
-        properties["lang"] = language
-    return properties | {name: value for name, value in own.items() if value not in ("", ())}
+    return {name: value for name, value in properties.items() if value not in ("", ())}
 
 
 def session_properties(
