@@ -71,11 +71,6 @@ async def survey(_step: s.Survey, state: SessionState, context: StepContext) -> 
     return StepResult((event,))
 
 
-def _window(context: StepContext) -> int:
-    window: int = getattr(context.reasoner, "context_window", 0)
-    return window
-
-
 async def make_plan(step: s.Plan | s.PlainPlan, state: SessionState, context: StepContext) -> StepResult:
     """Ask for the kind of answer and the perspectives, with their first queries, and make the DAG.
 
@@ -83,11 +78,12 @@ async def make_plan(step: s.Plan | s.PlainPlan, state: SessionState, context: St
     the query the model is shown the facts, those of cited sources first.
     """
     config, earlier = state.config, state.earlier
+    window: int = getattr(context.reasoner, "context_window", 0)
     if not config.has_model or isinstance(step, s.PlainPlan):
         asked = tuple(dict.fromkeys((state.query, *parse_question(state.query).parts)))
         plain = Perspective(id=BASIC, name="The question itself", focus="What the sources say to the question", questions=asked)
         nodes = plan_of((plain,), validates=config.has_model)
-        return StepResult((e.PlanCreated(perspectives=(plain,), nodes=nodes, window=_window(context)),))
+        return StepResult((e.PlanCreated(perspectives=(plain,), nodes=nodes, window=window),))
     facts = sorted(earlier.facts, key=lambda fact: fact.url not in earlier.cited) if earlier else []
     question = PlanQuestion(
         query=state.query,
@@ -103,8 +99,8 @@ async def make_plan(step: s.Plan | s.PlainPlan, state: SessionState, context: St
     said = answer.value
     planned = [Perspective(id=BASIC if view is said.perspectives[0] else "", **dict(view)) for view in said.perspectives]
     views = _valid_perspectives(planned, config.perspectives, config.questions)
-    nodes, window = plan_of(views), _window(context)
-    return paid(answer, e.PlanCreated(perspectives=views, nodes=nodes, kind=said.kind, recent=said.recent, window=window))
+    kind, recent, nodes = said.kind, said.recent, plan_of(views)
+    return paid(answer, e.PlanCreated(perspectives=views, nodes=nodes, kind=kind, recent=recent, window=window))
 
 
 def _valid_perspectives(views: Iterable[Perspective], count: int, questions: int) -> tuple[Perspective, ...]:
@@ -238,8 +234,7 @@ def recalled_pages(state: SessionState, view: Perspective) -> tuple[str, ...]:
             if answers and side and may_be_read(one.url, state.config):
                 found[one.fact, one.url] = None
     counts = Counter(url for _fact, url in found)
-    ordered = sorted(counts, key=lambda url: -counts[url])
-    return tuple(ordered[: -(-state.config.pages_per_iteration // 3)])
+    return tuple(url for url, _ in counts.most_common(-(-state.config.pages_per_iteration // 3)))
 
 
 def start_worker(step: s.StartWorker, state: SessionState) -> StepResult:

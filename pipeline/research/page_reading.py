@@ -6,9 +6,7 @@ around them.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
 
 from pipeline.domain.agenda import pages_to_read
 from pipeline.domain.events import session_events as e
@@ -23,6 +21,7 @@ from pipeline.research.gathering import new_queries, today_of
 from pipeline.research.quoted_facts import Found, facts_and_rejected
 from pipeline.research.step_context import StepContext, StepResult, paid, unusable
 from pipeline.text.normalise import counted, one_line, tokens
+from pipeline.text.page_sections import AROUND, LEAST, Place, shown_parts, with_marks
 from pipeline.text.questions import parse_question
 from pipeline.text.quotes import Span
 from pipeline.text.words import DEFAULT_LANGUAGE, word_count
@@ -36,7 +35,6 @@ _SPREAD = 3  # sections
 _WITH_NEIGHBOURS = 3  # pages: of 903 quotes 6 were from sections beside the hits of later ones, at 25,000 tokens
 _PROMPT_TOKENS = 1_500  # of a prompt beside pages and facts
 _FACTS_TOKENS, _FACTS_MOST = 2_000, 15_000  # of the facts of one reading, and of all
-OMITTED = "[…]"
 _KNOWN, _KNOWN_CHARACTERS = 3, 140  # quotes found before that are shown, of each question
 
 
@@ -46,17 +44,21 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
     pages = {f"S{number}": one for number, one in enumerate(sources_of(state, worker, step.iteration, context), start=1)}
     view = _view_of(state, worker, step.iteration)
     questions = {f"Q{number}": text for number, text in enumerate(_questions_of(state, worker, view), start=1)}
-    more_follow = step.iteration < state.config.iterations or bool(state.config.gap_rounds)
+    goes_on = not worker.round and (step.iteration < state.config.iterations or bool(state.config.gap_rounds))
+    texts = {key: with_marks(one.text, one.shown, _seen(state, one.url), named=goes_on) for key, one in pages.items()}
     question = ReadingQuestion(
         query=state.query,
         perspective=view,
         questions=questions,
-        pages={key: _shown(source, state.pages[source.url]) for key, source in pages.items()},
+        pages={
+            key: ShownPage(url=one.url, title=one.title, text=texts[key], published=state.pages[one.url].published)
+            for key, one in pages.items()
+        },
         iteration=step.iteration,
         asked=tuple(dict.fromkeys(_asked(state, worker, step.iteration))),
         known=tuple(_known(state, worker, step.iteration, questions)),
         today=today_of(state),
-        goes_on=not worker.round and more_follow,
+        goes_on=goes_on,
     )
     answer = await context.answer(question)
     said = answer.value
@@ -75,11 +77,8 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
         known = questions.get(key_of(head.rstrip(":.,")), "")
         words = one_line(rest if known else text, 400)
         left.append(words if word_count(words) > 2 else known)
-    ending = {
-        "last": True,
-        "gaps": tuple(dict.fromkeys(filter(None, left))),
-        "queries": new_queries(said.queries, question.asked),
-    }
+    gaps = tuple(dict.fromkeys(filter(None, left)))
+    ending = {"last": True, "gaps": gaps, "queries": new_queries(said.queries, question.asked)}
     events[-1] = events[-1].model_copy(update=ending)
     return paid(answer, *events)
 
@@ -90,9 +89,8 @@ async def read_plainly(step: PlainReading, state: SessionState, context: StepCon
     sources = sources_of(state, worker, step.iteration, context)
     known = survey_statistics(state)
     asked = dict.fromkeys((state.query, *_questions_of(state, worker, _view_of(state, worker, step.iteration))))
-    choices = (
-        choose(parse_question(question, known.language or DEFAULT_LANGUAGE), sources, known, judged=True) for question in asked
-    )
+    language = known.language or DEFAULT_LANGUAGE
+    choices = (choose(parse_question(question, language), sources, known, judged=True) for question in asked)
     facts = {fact.id: fact for choice in choices for fact in choice.passages}.values()
     events = [_observed(step, source, state, [fact for fact in facts if fact.url == source.url]) for source in sources]
     events[-1] = events[-1].model_copy(update={"last": True})
@@ -166,14 +164,6 @@ def _known(state: SessionState, worker: Worker, iteration: int, questions: Mappi
             yield f"[{key}] and {len(found) - _KNOWN} more"
 
 
-def _shown(source: ReadPage, page: e.PageRead) -> ShownPage:
-    parts = [source.text[start:end].strip("\n") for start, end in source.shown]
-    text = f"\n\n{OMITTED}\n\n".join(parts)
-    if source.shown[-1].end < len(source.text):
-        text += f"\n\n{OMITTED}"
-    return ShownPage(url=source.url, title=source.title, text=text, published=page.published)
-
-
 def sources_of(state: SessionState, worker: Worker, iteration: int, context: StepContext) -> list[ReadPage]:
     """Return the pages of an iteration with the parts that are shown; those for which there is no room are left out.
 
@@ -188,37 +178,37 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     searched = [state.searches[query].hits for query in worker.iterations[iteration - 1].queries if query in state.searches]
     ranked = [hits[rank] for rank in range(max(map(len, searched), default=0)) for hits in searched if rank < len(hits)]
     hits = [*ranked, *(state.survey.hits if state.survey and not worker.round else ())]
-    pages = [state.pages[url] for url in pages_to_read(state, worker, iteration)]
-    texts = [context.page_text(page.digest) for page in pages]
-    shown: list[tuple[Span, ...]] = [()] * len(pages)
-    is_long = bool(pages) and tokens(texts[0]) > left // 2
+    found = [state.pages[url] for url in pages_to_read(state, worker, iteration)]
+    pages = [ReadPage(one.url, one.title, one.digest, context.page_text(one.digest)) for one in found]
+    is_long = bool(pages) and tokens(pages[0].text) > left // 2
     spread = len({hit.heading for hit in hits if page_of(hit.url) == pages[0].url}) if pages else 0
     may_be_whole = not worker.round and (not is_long or spread >= _SPREAD)
     for around in range(2 if worker.round else AROUND + 1):
-        for place, (page, text) in enumerate(zip(pages, texts, strict=True)):
-            is_best, seen = not place and may_be_whole, _seen(state, page.url)
-            own = _tokens_of(text, shown[place])
-            gets_all = around or page is pages[-1] or (is_best and tokens(text) <= _BEST_PAGE * left)
+        for place, page in enumerate(pages):
+            is_best, seen, own = not place and may_be_whole, _seen(state, page.url), _shown_tokens(page)
+            gets_all = around or place == len(pages) - 1 or (is_best and tokens(page.text) <= _BEST_PAGE * left)
             # The answer to a gap may stand in any of its pages.
             share = max(1, min(len(pages) - place, left // _GAP_PAGE_TOKENS)) if worker.round else 2
             room = own + left if gets_all else left // share
             if is_best or room >= LEAST:
-                of_page = [hit for hit in hits if page_of(hit.url) == page.url]
+                hit = [_place_of(one) for one in hits if page_of(one.url) == page.url]
                 beside = max(around, bool(seen)) if place < _WITH_NEIGHBOURS else 0
-                shown[place] = shown_parts(text, of_page, room, seen, around=beside, always=is_best)
-                left -= _tokens_of(text, shown[place]) - own
-    for place, (page, text) in enumerate(zip(pages, texts, strict=True)):
-        more = tokens(text) - _tokens_of(text, shown[place])
+                shown = shown_parts(page.text, hit, room, seen, around=beside, always=is_best)
+                pages[place] = page._replace(shown=shown)
+                left -= _shown_tokens(pages[place]) - own
+    for place, page in enumerate(pages):
+        more = tokens(page.text) - _shown_tokens(page)
         if most > _FIRST_TOKENS and more <= left and not _seen(state, page.url):
-            shown[place] = (Span(0, len(text)),)
+            pages[place] = page._replace(shown=(Span(0, len(page.text)),))
             left -= more
-    if pages and not any(shown):
-        shown[0] = shown_parts(texts[0], [], left, _seen(state, pages[0].url))
-    return [
-        ReadPage(page.url, page.title, page.digest, text, shown=parts)
-        for page, text, parts in zip(pages, texts, shown, strict=True)
-        if parts
-    ]
+    if pages and not any(page.shown for page in pages):
+        pages[0] = pages[0]._replace(shown=shown_parts(pages[0].text, [], left, _seen(state, pages[0].url)))
+    return [page for page in pages if page.shown]
+
+
+def _place_of(hit: Hit) -> Place:
+    longest = max(hit.snippet.split("\n"), key=len, default="").strip()[:80]
+    return Place(hit.url.partition("#")[2], hit.heading, longest)
 
 
 def _most_tokens(config: ResearchConfig, round_: int, iteration: int, window: int, *, first: bool) -> int:
@@ -241,131 +231,5 @@ def expected(config: ResearchConfig) -> tuple[int, int]:
     return calls, pages + _PROMPT_TOKENS * calls + 2 * facts + 2 * config.report_words
 
 
-def _tokens_of(text: str, spans: Iterable[Span]) -> int:
-    return sum(tokens(text[start:end]) for start, end in spans)
-
-
-AROUND = 2  # sections on each side of one that was hit
-LEAST = 200  # tokens of room in which a further page is shown
-_PIECE = 600  # tokens of a part of a section that is left out or shown by itself
-_SHORT = 4_000  # tokens of a page that is shown whole: of 901 quotes 3 more were shown than with 2,000, at a fortieth more text
-_NO_HEADING = 7  # the level of paragraphs inside a section
-
-
-class Piece(NamedTuple):
-    """A part of a page: a section up to the next heading, or some paragraphs of a long one, which have the level below."""
-
-    span: Span
-    heading: str
-    anchor: str
-    level: int
-
-
-def shown_parts(
-    text: str,
-    hits: Sequence[Hit],
-    room: int,
-    before: Iterable[tuple[int, int]] = (),
-    *,
-    around: int = AROUND,
-    always: bool = True,
-) -> tuple[Span, ...]:
-    """Return the parts of a page that fit ``room`` tokens: all of it if it is short or ``always`` is set; else the sections that
-    were hit, each whole or not at all, and then ``around`` steps further from each, the nearest first.
-
-    Of a section that does not fit, the paragraphs that were hit are shown with those beside them. What was shown ``before`` is
-    left out. If nothing else was hit, and ``always`` is set, the page goes on from its beginning.
-    """
-    seen = tuple(before)
-    if not seen and tokens(text) <= (room if always else min(room, _SHORT)):
-        return (Span(0, len(text)),)
-    pieces = pieces_of(text)
-    costs = [tokens(text[piece.span.start : piece.span.end]) + 4 for piece in pieces]
-    new = [not any(start <= piece.span.start and piece.span.end <= end for start, end in seen) for piece in pieces]
-    hit = list(dict.fromkeys(place for one in hits for place in _places_of(one, pieces, text)))
-    kept = _taken(hit, pieces, costs, new, room, around=around)
-    wanted = [place for place in range(len(pieces)) if new[place]] if always and not kept else []
-    kept = kept or _taken(wanted, pieces, costs, new, room, around=0)
-    if wanted and not kept:
-        start, end = pieces[next((place for place in hit if new[place]), wanted[0])].span
-        part = text[start:end].encode()[: 3 * room].decode("utf-8", "ignore")
-        return (Span(start, start + max(1, len(part))),)
-    lines = [line for place in kept for line in text[pieces[place].span.start : pieces[place].span.end].split("\n")]
-    if not always and not any(line.strip() and not line.startswith("#") for line in lines):
-        return ()  # headings alone
-    spans: list[Span] = []
-    for place in sorted(kept):
-        start, end = pieces[place].span
-        if spans and spans[-1].end == start:
-            spans[-1] = Span(spans[-1].start, end)
-        else:
-            spans.append(Span(start, end))
-    return tuple(spans)
-
-
-def _taken(
-    hit: Iterable[int], pieces: Sequence[Piece], costs: Sequence[int], new: Sequence[bool], room: int, *, around: int
-) -> set[int]:
-    """Return the pieces for which there is room: of each hit its section with what holds it, then step by step what is beside it.
-
-    A section longer than all the room is taken by its pieces.
-    """
-    begins = [place for place, piece in enumerate(pieces) if piece.level < _NO_HEADING or not place]
-    sections = [range(start, end) for start, end in zip(begins, [*begins[1:], len(pieces)], strict=True)]
-    levels = [pieces[section.start].level for section in sections]
-    kept: set[int] = set()
-    left = room
-    for step in range(around + 1):
-        for place in hit:
-            own = bisect_right(begins, place) - 1
-            if sum(costs[one] for one in sections[own] if new[one]) > room:
-                wanted = [range(one, one + 1) for one in (place + step, place - step) if one in sections[own]]
-            elif step:
-                wanted = [sections[one] for one in (own + step, own - step) if 0 <= one < len(sections)]
-            else:
-                above = sections[next((one for one in range(own, -1, -1) if levels[one] < levels[own]), own)]
-                is_short = pieces[above.start].level > 1 and sum(costs[one] for one in above) <= LEAST
-                wanted = [sections[own], *([above] if is_short else [])]  # the introduction of what holds it
-            for scope in wanted:
-                more = [one for one in scope if new[one] and one not in kept]
-                if (cost := sum(costs[one] for one in more)) <= left:
-                    kept.update(more)
-                    left -= cost
-    return kept
-
-
-def _places_of(hit: Hit, pieces: Sequence[Piece], text: str) -> list[int]:
-    """Return the pieces in which a hit lies: that of its passage in its section, else those of its section."""
-    line = max(hit.snippet.split("\n"), key=len, default="").strip()[:80]
-    anchor = hit.url.partition("#")[2]
-    holding = [place for place, piece in enumerate(pieces) if line and line in text[piece.span.start : piece.span.end]]
-    of_section = [
-        place
-        for place, piece in enumerate(pieces)
-        if (anchor and piece.anchor == anchor) or (hit.heading and piece.heading == hit.heading)
-    ]
-    both = [place for place in holding if place in of_section]  # the same words may stand in another section
-    return both or of_section or holding[:1]
-
-
-def pieces_of(text: str) -> list[Piece]:
-    """Return a page's pieces in order; together they are the page."""
-    pieces: list[Piece] = []
-    heading = anchor = ""
-    level = _NO_HEADING
-    start = at = size = 0
-    in_code = False
-    for line in text.splitlines(keepends=True):
-        if line.startswith("```"):
-            in_code = not in_code
-        is_heading = line.startswith("#") and not in_code
-        if at > start and (is_heading or (size > _PIECE and (not line.strip() or size > 2 * _PIECE))):
-            pieces.append(Piece(Span(start, at), heading, anchor, level))
-            start, size, level = at, 0, _NO_HEADING
-        if is_heading:
-            level = len(line) - len(line.lstrip("#"))
-            heading, _, mark = line.strip("# \n").partition(" {#")
-            anchor = mark.rstrip("}")
-        at += len(line)
-        size += tokens(line)
-    return [*pieces, Piece(Span(start, len(text)), heading, anchor, level)]
+def _shown_tokens(page: ReadPage) -> int:
+    return sum(tokens(page.text[start:end]) for start, end in page.shown)

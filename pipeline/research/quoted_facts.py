@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
 from typing import NamedTuple
 
 from pipeline.domain.values import Fact, RejectedFact
@@ -16,6 +15,7 @@ from pipeline.text.quotes import Span, find_quote, holds_quote
 from pipeline.text.words import word_count
 
 MIN_QUOTE_WORDS = 3  # words
+_SIGNS = 8  # characters before and behind the words of a quote
 _HEADER_WORDS = 8  # of a cell that names a column
 
 
@@ -73,22 +73,18 @@ def facts_and_rejected(found: Sequence[Found], page: ReadPage) -> tuple[tuple[Fa
 def _own_words(quote: str, page: ReadPage) -> tuple[str, int]:
     """Return the page's own words for a quote, or "", and where in the normalised page they are looked for.
 
-    A quote that the page has twice is looked for first in the parts that were shown.
+    Of a page that was shown in parts, only these are quoted: the heading of a part that was left out says nothing by itself.
     """
     text = page.text
     quote = clean(quote).strip().removeprefix('"').removesuffix('"')
-    for start, end in (*page.shown, Span(0, len(text))):
+    for start, end in page.shown or (Span(0, len(text)),):
         if place := find_quote(text[start:end], quote):
             first, last = start + place.start, start + place.end
-            word = next((place for place in range(first, last) if text[place].isalnum()), first)
-            word_end = next((place for place in range(last, word, -1) if text[place - 1].isalnum()), last)
-            signs = "".join(takewhile(lambda sign: not sign.isalnum(), quote))  # as in "> 1000", "--force", "# reboot"
-            behind = "".join(takewhile(lambda sign: not sign.isalnum(), reversed(quote)))[::-1]  # as in "postsuper -d -"
-            if text.startswith(behind, word_end) and not text[word_end + len(behind) :][:1].isalnum():
-                last = max(last, word_end + len(behind))
-            is_heading = signs.startswith("#") and text.count("\n```", 0, first) % 2 == 0
-            if text.endswith(signs, 0, word) and not is_heading:
-                first = min(first, word - len(signs))
+            # The signs around its words belong to a literal copy, as in "> 1000", "--force", "# reboot" and "postsuper -d -".
+            at = text.find(quote, max(0, first - _SIGNS), last + _SIGNS)
+            is_heading = quote.startswith("#") and text.count("\n```", 0, first) % 2 == 0
+            if at >= 0 and not is_heading and not text[at + len(quote) :][:1].isalnum():
+                first, last = min(first, at), max(last, at + len(quote))
             return text[first:last], max(0, len(normalised(text[:first])) - 1) if page.shown else -1
     return "", -1
 

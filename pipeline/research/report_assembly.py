@@ -204,7 +204,7 @@ def session_changes(earlier: v.EarlierSession, state: SessionState, text_of: Tex
     """Return what is new in ``state``; ``text_of`` returns a page's text by its digest, "" if it was pruned.
 
     An earlier fact is kept if the source's current text contains its quote. A current fact is new only if the source's earlier
-    text did not contain its quote. A lost fact and the most similar new one of its source are a change; each is in one at most.
+    text did not contain its quote. A lost fact and the most similar new one of its source that is left are a change.
     """
 
     def states(digest: str, fact: v.Fact) -> bool:
@@ -217,16 +217,13 @@ def session_changes(earlier: v.EarlierSession, state: SessionState, text_of: Tex
     quotes = {normalised(fact.quote) for fact in earlier.facts}
     unknown = [fact for fact in facts if fact.id not in ids and normalised(fact.quote) not in quotes]
     fresh = [fact for fact in unknown if not (fact.url in before and states(before[fact.url].digest, fact))]
-    alike = sorted(
-        (-jaccard(content_stems(old.quote), content_stems(new.quote)), place, other)
-        for place, old in enumerate(lost)
-        for other, new in enumerate(fresh)
-        if old.url == new.url
-    )
-    partner: dict[int, int] = {}
-    for score, place, other in alike:
-        if -score >= REPLACEMENT_SIMILARITY and place not in partner and other not in partner.values():
-            partner[place] = other
+    after: dict[str, str] = {}
+    for old in lost:
+        left = [new for new in fresh if new.url == old.url and new.id not in after.values()]
+        alike = {new.id: jaccard(content_stems(old.quote), content_stems(new.quote)) for new in left}
+        nearest = max(alike, key=alike.__getitem__, default="")
+        if nearest and alike[nearest] >= REPLACEMENT_SIMILARITY:
+            after[old.id] = nearest
     unread = []
     for source in (before[url] for url in earlier.cited if url in before and url not in state.pages):
         failure = state.failures.get(FetchPage(source.url).key)
@@ -235,9 +232,9 @@ def session_changes(earlier: v.EarlierSession, state: SessionState, text_of: Tex
     return v.Changes(
         session=earlier.session,
         since=earlier.reported_at,
-        added=tuple(fact.id for other, fact in enumerate(fresh) if other not in partner.values()),
-        changed=tuple(v.FactChange(before=lost[place], after=fresh[other].id) for place, other in sorted(partner.items())),
-        gone=tuple(fact for place, fact in enumerate(lost) if place not in partner),
+        added=tuple(fact.id for fact in fresh if fact.id not in after.values()),
+        changed=tuple(v.FactChange(before=fact, after=after[fact.id]) for fact in lost if fact.id in after),
+        gone=tuple(fact for fact in lost if fact.id not in after),
         sources=tuple(
             v.SourceChange(url=page.url, title=page.title, before=source.digest, after=page.digest)
             for source in earlier.sources

@@ -52,8 +52,6 @@ def read_report(text: str, facts: Facts, *, begins: bool = True, beyond: bool = 
     ``begins``: its first heading is the title. ``beyond``: a block of its own knowledge was asked for.
     """
     lines = clean(text).strip().split("\n")
-    if lines and lines[0].startswith("```") and lines[-1].strip() == "```":
-        lines = lines[1:-1]
     outcome: Outcome | Literal[""] = ""
     lacks = ""
     for place in range(len(lines) - 1, max(-1, len(lines) - 6), -1):
@@ -73,8 +71,7 @@ def read_report(text: str, facts: Facts, *, begins: bool = True, beyond: bool = 
             continue
         paragraphs = tuple(_paragraphs(held, facts))
         if beyond and section.title == BEYOND:
-            known = [tuple(_own(one) for one in paragraph.sentences) for paragraph in paragraphs]
-            paragraphs = tuple(one.model_copy(update={"sentences": own}) for one, own in zip(paragraphs, known, strict=True))
+            paragraphs = tuple(one.model_copy(update={"sentences": tuple(map(_own, one.sentences))}) for one in paragraphs)
         if section.id and paragraphs:
             sections.append(section.model_copy(update={"paragraphs": paragraphs}))
         is_title = begins and not sections and not section.id and not line.startswith("##")

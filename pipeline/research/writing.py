@@ -255,8 +255,7 @@ async def check_report(step: CheckReport, state: SessionState, context: StepCont
         "answered": tuple(unknown[key] for key in dict.fromkeys(map(key_of, said.answered)) if key in unknown),
         "unfound": tuple(items[place].text for place in left),
     }
-    pairs = tuple(_contradictions(said.contradictions, facts))
-    found = e.ContradictionsFound(round=len(state.analyses) - 1, contradictions=pairs)
+    found = e.ContradictionsFound(round=len(state.analyses) - 1, contradictions=_contradictions(said.contradictions, facts))
     return paid(answer, found, event.model_copy(update=more))  # what a power cut leaves may not be the verdicts alone
 
 
@@ -302,24 +301,18 @@ def _verdicts(said: Check, items: tuple[Item, ...], asked: Mapping[str, int], un
     return verdicts
 
 
-def _contradictions(said: Iterable[Clash], facts: Mapping[str, v.Fact]) -> Iterator[v.Contradiction]:
-    """Yield the pairs of facts from different sources that contradict each other, each once."""
-    seen: set[frozenset[str]] = set()
+def _contradictions(said: Iterable[Clash], facts: Mapping[str, v.Fact]) -> tuple[v.Contradiction, ...]:
+    """Return the pairs of facts from different sources that contradict each other, each once."""
+    pairs: dict[str, v.Contradiction] = {}
     for clash in said:
         first, second = facts.get(key_of(clash.first)), facts.get(key_of(clash.second))
         if first is None or second is None or origin_of(first.url) == origin_of(second.url):
             continue
-        pair = frozenset((first.id, second.id))
-        if pair not in seen:
-            seen.add(pair)
-            yield v.Contradiction(
-                id=f"c-{digest_of(' '.join(sorted(pair)).encode())[:12]}",
-                subject=in_words(clash.subject)[:120],
-                kind=clash.kind,
-                a=first.id,
-                b=second.id,
-                explanation=in_words(clash.explanation),
-            )
+        name = f"c-{digest_of(' '.join(sorted((first.id, second.id))).encode())[:12]}"
+        subject, explanation = in_words(clash.subject)[:120], in_words(clash.explanation)
+        pair = v.Contradiction(id=name, subject=subject, kind=clash.kind, a=first.id, b=second.id, explanation=explanation)
+        pairs.setdefault(name, pair)
+    return tuple(pairs.values())
 
 
 def mend_report(step: MendReport, state: SessionState) -> StepResult:

@@ -32,7 +32,7 @@ from pipeline.system.files import open_lock
 from pipeline.system.process_lock import turn
 from pipeline.text.normalise import clean, digest_of, one_line
 from pipeline.text.passages import what_is_missing
-from pipeline.text.questions import ParsedQuestion, names_in, parse_in
+from pipeline.text.questions import ParsedQuestion, content_stems, names_in, parse_in
 from pipeline.text.ranking import BEST, TermStatistics, coverage, importance, scores, term_weights, without_twins
 
 if TYPE_CHECKING:  # most searches need no HTTP
@@ -120,9 +120,15 @@ def _ranked(index: Index, query: ParsedQuestion, known: TermStatistics, near: By
         for score, one in zip(strength, found, strict=True)
         if score > 0
     ]
-    best = _in_order(rows)[: 2 * _POOL]
+    best = sorted(_in_order(rows), key=lambda one: not _is_called(one, query))[: 2 * _POOL]
     kept = without_twins([one.stemmed for one in best], [_heading(one) for one in best])
     return [best[place] for place in kept]
+
+
+def _is_called(one: Candidate, query: ParsedQuestion) -> bool:
+    """Return whether a query is the heading of a passage's section, alone or with those above it."""
+    asked, own = content_stems(query.text, query.language), content_stems(" ".join(one.passage.path[-1:]), query.language)
+    return len(asked) > 1 and own <= asked <= {*own, *one.stemmed.heads}
 
 
 def _spread(best: Sequence[Candidate], limit: int) -> list[Candidate]:

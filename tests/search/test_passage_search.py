@@ -47,6 +47,15 @@ def urls(folder: PassageSearch, query: str, limit: int = 10) -> list[str]:
     return [hit.url for hit in hits(folder, query, limit)]
 
 
+def test_a_heading_alone_or_with_its_pages_title_brings_its_section_first(docs: Path) -> None:
+    for name in ("Moon", "Sun"):
+        chatter = "## Talk\n\nThe known limits of locks, and locks known for their limits. Moon limits, sun limits.\n\n"
+        (docs / f"{name}.md").write_text(f"# {name}\n\n{WORDS}\n\n{chatter}## Known limits\n\n{name} has none. {WORDS}")
+    folder = corpus(docs)
+    assert hits(folder, "Known limits")[0].heading == "Known limits"
+    assert urls(folder, "Sun: known limits")[0] == "corpus:Sun.md#known-limits"
+
+
 def test_a_hit_leads_to_the_passage_in_its_page(docs: Path) -> None:
     (docs / "a b.md").write_text(
         f"---\ndate: 2024-05-01\n---\n# Logs\n\n{WORDS}\n\n## Power cuts\n\nfdatasync survives them. {WORDS}"

@@ -1,0 +1,60 @@
+"""Which sections of a long page are shown, and what is named of the others."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.text.normalise import tokens
+from pipeline.text.page_sections import Place, sections_of, shown_parts, with_marks
+from pipeline.text.quotes import Span
+
+LONG = "# Manual\n\n" + "\n\n".join(f"## Part {n} {{#p{n}}}\n\n{f'Sentence {n} of it. ' * 60}" for n in range(40))
+
+
+def test_of_a_page_that_does_not_fit_what_was_hit_is_shown_with_its_neighbours() -> None:
+    hits = [Place("p20", "Part 20", "")]
+    spans = shown_parts(LONG, hits, 1_500)
+    shown = "".join(LONG[start:end] for start, end in spans)
+    assert all(f"## Part {n} " in shown for n in (19, 20, 21))
+    assert tokens(shown) <= 1_500
+    assert list(spans) == sorted(spans)
+    more = shown_parts(LONG, hits, 1_500, spans)
+    assert more
+    assert not any(start < end_before and start_before < end for start, end in more for start_before, end_before in spans)
+    assert shown_parts(LONG, hits, 1_500, [(0, len(LONG))]) == ()
+    assert shown_parts(LONG, hits, 1_000_000) == (Span(0, len(LONG)),)
+    assert "".join(LONG[start:end] for section in sections_of(LONG) for start, end in section.pieces) == LONG
+
+
+@given(st.text(max_size=400), st.integers(1, 60))
+def test_what_is_shown_of_a_page_never_fails_and_fits(text: str, room: int) -> None:
+    spans = shown_parts(text, [], room)
+    assert sum(tokens(text[start:end]) for start, end in spans) <= max(room, 1) + 8
+
+
+def test_what_was_hit_is_shown_whole_with_the_introduction_of_what_holds_it_and_headings_alone_are_not_shown() -> None:
+    settings = "".join(f"### set_{n} {{#s{n}}}\n\n{f'Setting {n} does this. ' * 20}\n\n" for n in range(9))
+    text = (
+        f"# All\n\n## Targets {{#t}}\n\nAt most one of them can be used.\n\n{settings}## Empty {{#empty}}\n\n## End\n\nIt is.\n"
+    )
+    hits = [Place("s5", "set_5", "")]
+    shown = "".join(text[start:end] for start, end in shown_parts(text, hits, 400, around=1, always=False))
+    assert "Setting 5 does this. " * 20 in shown
+    assert "At most one of them can be used." in shown
+    assert shown_parts(text, [Place("empty", "Empty", "")], 400, around=0, always=False) == ()
+
+
+def test_the_headings_of_what_is_left_out_are_named_the_upper_and_nearest_ones_if_there_are_many() -> None:
+    parts = {name: f"## {name} {{#{name}}}\n\nIt is.\n\n" for name in ("Locks", "Limits", "Uses", "Ends")}
+    text = f"# Files\n\n{''.join(parts.values())}### Note\n\nIt is.\n\n### Note\n\nIt is.\n\n## Nothing\n"
+    shown = [Span(at := text.index(parts["Limits"]), at + len(parts["Limits"]))]
+    assert with_marks(text, shown) == f"[… left out: Locks]\n\n{parts['Limits'].strip()}\n\n[… left out: Uses; Ends]"
+    assert with_marks(text, shown, [(0, at)]) == f"[…]\n\n{parts['Limits'].strip()}\n\n[… left out: Uses; Ends]"
+    assert "Locks" not in with_marks(text, shown, named=False)
+    many = LONG.replace("## Part ", "## What the manual says of part ").replace("## What the manual says of part 3 ", "# Part 3 ")
+    (span,) = [section.span for section in sections_of(many) if section.anchor == "p20"]
+    marks = with_marks(many, [span]).replace(many[span.start : span.end].strip(), "")
+    assert all(name in marks for name in ("Part 3;", "part 19]", "left out: What the manual says of part 21;"))
+    assert "part 39" not in marks
+    assert tokens(marks) < 180
