@@ -9,10 +9,11 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence, Set
 from itertools import chain
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from pipeline.domain.state import Iteration, SessionState, Worker, search_nodes, workers_in_order
 from pipeline.domain.values import Contradiction, Fact, Gap, Hit, ResearchConfig
+from pipeline.text.addresses import host_of, independent_source, page_of
 from pipeline.text.questions import ParsedQuestion, parse_in
 from pipeline.text.ranking import StemmedText, TermStatistics, page_origin, rank_score, statistics_of, with_shares
 
@@ -21,20 +22,9 @@ _FIRST, _OF_ONE_SITE = 5, 2
 _SURVEY_WEIGHT = 0.5  # in 12 sessions the page with the answer then came first, and the pages of the model's searches were read
 
 
-def origin_of(url: str) -> str:
-    """Return the unit of independence of a source: the host of a web page (without ``www.``), or a folder's document."""
-    host = urlsplit(url).hostname if url.startswith(("http://", "https://")) else None
-    return host.removeprefix("www.") if host else url.partition("#")[0]
-
-
-def page_of(url: str) -> str:
-    """Return a hit's page address: the url without its fragment."""
-    return url.partition("#")[0]
-
-
 def may_be_read(url: str, config: ResearchConfig) -> bool:
     """Return whether the user allows a page: by its host or one above it, or by its folder or name among the documents."""
-    host = urlsplit(url).hostname if url.startswith(("http://", "https://")) else None
+    host = host_of(url)
     path = unquote(page_of(url).partition(":")[2])
 
     def is_one_of(entries: Iterable[str]) -> bool:
@@ -119,7 +109,7 @@ def _spread_over_sites(ranked: list[str]) -> list[str]:
     later: list[str] = []
     sites: Counter[str] = Counter()
     for url in ranked:
-        site = origin_of(url)
+        site = independent_source(url)
         if page_origin(url) == "web" and len(first) < _FIRST and sites[site] >= _OF_ONE_SITE:
             later.append(url)
         else:

@@ -82,7 +82,7 @@ class AddressGuard:
     """Checks addresses before a connection. ``allowed`` are base URLs of servers that may be private (a local model)."""
 
     def __init__(self, allowed: Iterable[str] = (), resolve: Resolve | None = None) -> None:
-        self._allowed = frozenset(origin_of(base) for base in allowed)
+        self._allowed = frozenset(host_and_port(base) for base in allowed)
         self._resolve = resolve or addresses_of
 
     def check_url(self, url: str) -> None:
@@ -91,7 +91,7 @@ class AddressGuard:
         Raises:
             AddressRefused: scheme, port, user, length or host is not allowed for a page of the public web.
         """
-        host, port = origin_of(url)
+        host, port = host_and_port(url)
         if (host, port) in self._allowed:
             return
         if port not in _PORTS.values():
@@ -119,7 +119,7 @@ class AddressGuard:
         return found
 
 
-def origin_of(url: str) -> Origin:
+def host_and_port(url: str) -> Origin:
     """Return host (lower case, IPv6 without brackets) and port of a URL.
 
     Raises:

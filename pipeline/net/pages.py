@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import quote, urljoin, urlsplit, urlunsplit
+from urllib.parse import urljoin
 
 from protego import Protego
 
@@ -30,48 +30,20 @@ from pipeline.net.calls_and_replies import Again, Call, Failed, Good, Reply, Ver
 from pipeline.net.client import HttpClient
 from pipeline.ports import Page, SharedPace
 from pipeline.system.files import read_bytes, write
+from pipeline.text.addresses import host_of, requested, site_of
 from pipeline.text.normalise import digest_of
-
-_SAFE = "/?:@!$&'()*+,;=-._~%[]"
-
-
-def canonical(url: str) -> str:
-    """Return ``url`` without fragment, with its host in lower-case ASCII and the rest percent-encoded where needed.
-
-    Raises:
-        ReadFailed: the address cannot be parsed. (The guard decides whether it may be read.)
-    """
-    try:
-        parts = urlsplit(url.strip())
-        host = parts.netloc if parts.netloc.isascii() else parts.netloc.encode("idna").decode("ascii")
-    except (ValueError, UnicodeError):
-        raise ReadFailed("the address is not valid") from None
-    path = quote(parts.path.encode("utf-8", "replace"), safe=_SAFE) or "/"
-    query = quote(parts.query.encode("utf-8", "replace"), safe=_SAFE)
-    return urlunsplit((parts.scheme, host.lower(), path, query, ""))
 
 
 def redirect_target(base: str, location: str) -> str:
-    """Return the canonical target of a redirect from ``base`` to ``location``.
+    """Return the target of a redirect from ``base`` to ``location``.
 
     Raises:
         ReadFailed: the target cannot be parsed.
     """
     try:
-        return canonical(urljoin(base, location.strip()))
+        return requested(urljoin(base, location.strip()))
     except ValueError:
         raise ReadFailed("it redirects to an address that is not valid") from None
-
-
-def site_of(url: str) -> str:
-    """Return scheme, host and port: the scope of one robots.txt."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
-
-
-def host_of(url: str) -> str:
-    """Return the host, without port."""
-    return urlsplit(url).hostname or ""
 
 
 MAX_BYTES = 512_000  # at least 500 KiB have to be read
@@ -289,7 +261,7 @@ class WebFetch:
         Raises:
             ReadFailed: the page cannot be read, must not be read, or holds no text.
         """
-        began, target = self._clock(), canonical(url)
+        began, target = self._clock(), requested(url)
         try:
             for _ in range(REDIRECTS + 1):
                 found = await self._fetch_once(target)

@@ -21,7 +21,7 @@ from pipeline.config.services import Route
 from pipeline.errors import UsageError
 from pipeline.net.calls_and_replies import Call, judged_by_status
 from pipeline.net.client import HttpClient, Policy
-from pipeline.net.guard import AddressGuard, AddressRefused, origin_of
+from pipeline.net.guard import AddressGuard, AddressRefused, host_and_port
 from pipeline.ops.console_output import PRINTED, add_mask
 from pipeline.system.files import read_bytes
 from pipeline.text.normalise import one_line
@@ -45,7 +45,7 @@ def read_address(path: Path) -> Secret:
     hint = "it holds the monitor's address for this check, alone on one line"
     try:
         url = read_bytes(path, 4_000).decode().strip()
-        origin_of(url)
+        host_and_port(url)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise UsageError(f"--ping-url-file names {path}, which cannot be read: {reason}", hint=hint) from None

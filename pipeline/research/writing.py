@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pipeline.domain import values as v
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import all_facts, open_gaps, origin_of
+from pipeline.domain.findings import all_facts, open_gaps
 from pipeline.domain.reasoner_questions import Check, CheckedSentence, CheckQuestion, Clash, ReportQuestion, key_of
 from pipeline.domain.report_parts import (
     BEGINNING,
@@ -36,6 +36,7 @@ from pipeline.domain.steps import CheckReport, MendReport, StartSynthesis, Write
 from pipeline.research.gathering import today_of
 from pipeline.research.report_text import begins_item, cells_of, plain_line, read_report, read_sentence, row_of, without_item_mark
 from pipeline.research.step_context import StepContext, StepResult, paid, unusable
+from pipeline.text.addresses import independent_source
 from pipeline.text.normalise import digest_of, one_line
 from pipeline.text.questions import content_stems
 from pipeline.text.quotes import holds_quote
@@ -306,7 +307,7 @@ def _contradictions(said: Iterable[Clash], facts: Mapping[str, v.Fact]) -> tuple
     pairs: dict[str, v.Contradiction] = {}
     for clash in said:
         first, second = facts.get(key_of(clash.first)), facts.get(key_of(clash.second))
-        if first is None or second is None or origin_of(first.url) == origin_of(second.url):
+        if first is None or second is None or independent_source(first.url) == independent_source(second.url):
             continue
         name = f"c-{digest_of(' '.join(sorted((first.id, second.id))).encode())[:12]}"
         subject, explanation = in_words(clash.subject)[:120], in_words(clash.explanation)

@@ -32,7 +32,7 @@ from pipeline.system.files import read_bytes, read_text, write
 from pipeline.text.normalise import one_line
 from pipeline.vault.model import Quoted, key_of, readings_by_url, stored_cards
 from pipeline.vault.note import BETWEEN_NAMES, block_id, citekey
-from pipeline.vault.output.escaping import WIKILINK, address, host_of, inert, web_address
+from pipeline.vault.output.escaping import WIKILINK, address, linked_host, inert, web_address
 from pipeline.vault.output.markdown import flat
 from pipeline.vault.output.user_text import BOX
 
@@ -118,14 +118,14 @@ def references(sources: Iterable[CitedSource]) -> list[dict[str, Any]]:
     items = (
         {
             "id": source.key,
-            "type": "webpage" if host_of(source.page.url) else "document",
+            "type": "webpage" if linked_host(source.page.url) else "document",
             "title": source.title,
             "author": [name(one) for part in BETWEEN_NAMES.split(source.page.author) if (one := part.strip(" ,"))],
             "issued": date(source.page.published),
             "accessed": date(source.page.at),
-            "container-title": host_of(source.page.url),
+            "container-title": linked_host(source.page.url),
             "URL": web_address(source.page.url),
-            "archive_location": "" if host_of(source.page.url) else source.page.url.removeprefix("corpus:"),
+            "archive_location": "" if linked_host(source.page.url) else source.page.url.removeprefix("corpus:"),
             "annote": "\n".join(map(quoted, source.quotes)),
         }
         for source in sources
@@ -156,7 +156,7 @@ def portable(body: str, sources: Sequence[CitedSource], note_of: Mapping[str, st
             return f"[^{list(notes).index(block) + 1}]"
         if source is None:
             return words
-        return f"{inert(words)}, {address(source.page.url)}" if host_of(source.page.url) else inert(words)
+        return f"{inert(words)}, {address(source.page.url)}" if linked_host(source.page.url) else inert(words)
 
     def plain(line: str) -> str:
         return WIKILINK.sub(replaced, _SESSION.sub("", _COMMENT.sub("", line)))
@@ -191,7 +191,7 @@ def _place(source: CitedSource, quote: Quoted) -> str:
     """Where a quote is from: its source, the heading above it, and the address."""
     heading = f", under “{inert(quote.heading)}”" if quote.heading and quote.heading != source.title else ""
     url = source.page.url
-    place = address(url) if host_of(url) else inert(url.removeprefix("corpus:"))
+    place = address(url) if linked_host(url) else inert(url.removeprefix("corpus:"))
     return f"{inert(source.title)}{heading}{f', page {quote.sheet}' if quote.sheet else ''}. {place}"
 
 

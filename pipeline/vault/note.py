@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar, get_args
 from urllib.parse import unquote
 
 from pipeline.text.normalise import digest_of, name_slug, slug
-from pipeline.vault.output.escaping import host_of
+from pipeline.vault.output.escaping import linked_host
 from pipeline.vault.output.frontmatter import Property
 
 HOME = "Home"
@@ -179,7 +179,7 @@ def citekey(url: str, title: str = "", author: str = "", published: str = "", *,
     """
     family = _words(BETWEEN_NAMES.split(author)[0].strip().split(",")[0])  # what stands before a comma, else the last word
     file = _words(url.rpartition("/")[2].rpartition(":")[2].partition(".")[0])
-    site = host_of(url).split(".")
+    site = linked_host(url).split(".")
     if len(site) > 2 and len(site[-1]) == 2 and site[-2] in _SECOND_LEVEL:
         site.pop()
     host = "".join(_words(site[-2] if len(site) > 1 else site[0]))[:_LONGEST_PART]  # `postgresql`, of `www.postgresql.org`

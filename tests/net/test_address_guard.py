@@ -13,7 +13,7 @@ from pipeline.config.services import Proxy, Route
 from pipeline.errors import ServiceFailed, StepError
 from pipeline.net.calls_and_replies import Call, judged_by_status
 from pipeline.net.client import HttpClient, Policy
-from pipeline.net.guard import AddressGuard, AddressRefused, is_public, origin_of
+from pipeline.net.guard import AddressGuard, AddressRefused, host_and_port, is_public
 from pipeline.net.transport import Fault, GuardedTransport, exchange
 from tests.net.raw_server import always, raw_server, response
 
@@ -237,4 +237,4 @@ def test_an_ipv4_address_is_as_public_mapped_as_it_is_bare(number: int) -> None:
 def test_any_text_is_refused_or_passes_without_a_crash(url: str) -> None:
     with suppress(AddressRefused):
         AddressGuard().check_url("http://" + url)
-        assert origin_of("http://" + url)[1] in (80, 443)
+        assert host_and_port("http://" + url)[1] in (80, 443)

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import ReadFailed
-from pipeline.net.pages import canonical, redirect_target
+from pipeline.net.pages import redirect_target
+from pipeline.text.addresses import requested
 
 
 @pytest.mark.parametrize(
@@ -20,14 +21,14 @@ from pipeline.net.pages import canonical, redirect_target
     ],
 )
 def test_an_address_is_written_in_one_way(url: str, wanted: str) -> None:
-    assert canonical(url) == wanted
-    assert canonical(wanted) == wanted
+    assert requested(url) == wanted
+    assert requested(wanted) == wanted
 
 
 @pytest.mark.parametrize("url", ["http://[/", "http://" + "ü" * 300 + ".org/"])
 def test_what_cannot_be_understood_is_refused(url: str) -> None:
     with pytest.raises(ReadFailed):
-        canonical(url)
+        requested(url)
     with pytest.raises(ReadFailed):
         redirect_target("https://example.org/", url)
 
@@ -35,7 +36,7 @@ def test_what_cannot_be_understood_is_refused(url: str) -> None:
 @given(st.text())
 def test_any_text_is_an_address_or_refused(text: str) -> None:
     try:
-        found = canonical("https://" + text)
+        found = requested("https://" + text)
     except ReadFailed:
         found = ""
     assert "#" not in found

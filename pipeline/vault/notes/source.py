@@ -12,7 +12,7 @@ from pipeline.text.words import language_code
 from pipeline.vault.model import Card, Quoted, Reading, key_of
 from pipeline.vault.note import OF_PAGE, Note, View, block_id, grouped
 from pipeline.vault.notes.parts import address_words, best_link, place_of, properties_of
-from pipeline.vault.output.escaping import Inert, file_address, host_of, plain, property_address, web_address
+from pipeline.vault.output.escaping import Inert, file_address, linked_host, plain, property_address, web_address
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.markdown import claim_beside, flat, is_plain
 
@@ -70,7 +70,7 @@ def source_note(
     disputed = sum(bool(quote["disputed"]) for quote in quotes)
     own: dict[str, Property] = {
         "source_url": property_address(url),
-        "host": host_of(url),
+        "host": linked_host(url),
         "origin": origin,
         **{name: plain(str(getattr(page, name))) for name in OF_PAGE},
         "quotes": len(quotes),
