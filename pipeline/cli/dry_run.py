@@ -18,7 +18,7 @@ from pipeline.config.services import LOCAL, SearchChoice, search_for
 from pipeline.domain.session_rules import ResearchSession
 from pipeline.ops.console_output import Console
 from pipeline.research.page_reading import expected
-from pipeline.text.normalise import first_few, one_line
+from pipeline.text.normalise import first_few, money, one_line
 from pipeline.text.times import timestamp
 from pipeline.wiring import workspace_adapters
 from pipeline.wiring.session_adapters import AdapterFactory
@@ -116,4 +116,4 @@ def _lines(plan: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
 def _money(worst: float | None) -> str:
     if worst is None:
         return "without a cap (cost_usd under limits or query_limits sets one)"
-    return f"at most {worst:.2f} USD" if worst else "no cost"
+    return f"at most {money(worst)}" if worst else "no cost"

@@ -22,25 +22,13 @@ from pipeline.domain.state import (
 )
 from pipeline.domain.summary import Summary
 from pipeline.domain.values import Cost
-from pipeline.text.normalise import clean, counted, first_few, one_line
+from pipeline.text.normalise import bill, clean, counted, duration, first_few, money, one_line
 
 
-def duration(seconds: float) -> str:
-    """Return a length of time as people write it: ``3.2 s``, ``4 min 10 s``, ``2 h 5 min``."""
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
-
-
-def price(cost: Cost) -> str:
+def price(spent: Cost | Summary, tokens: int) -> str:
     """Return money and tokens, or ``no cost``."""
-    if not cost.usd and not cost.total_tokens:
-        return "no cost"
-    if not cost.assumed_usd:
-        return f"{cost.usd:.4f} USD, {cost.total_tokens:,} tokens"
-    unknown = f"up to {cost.assumed_usd:.4f} USD not accounted for (about {cost.expected_usd:.4f} USD)"
-    return f"{cost.charged_usd:.4f} USD charged, {unknown}, {cost.total_tokens:,} tokens"
+    said = bill(spent.charged_usd, spent.assumed_usd, spent.expected_usd)
+    return f"{said or money(0)}, {tokens:,} tokens" if said or tokens else "no cost"
 
 
 def repair_lines(repair: Any) -> Iterator[str]:
@@ -167,8 +155,7 @@ def list_lines(word: str, name: str, question: str, reason: str, latest: Summary
     lines = [f"{word:<11} {name:<40}  {one_line(question, 70)}"]
     below = [one_line(reason, 300)]
     if latest:
-        parts_of_cost = {"usd": latest.usd, "assumed_usd": latest.assumed_usd, "expected_usd": latest.expected_usd}
-        cost = [price(Cost(**parts_of_cost, total_tokens=latest.tokens))] if latest.usd or latest.tokens else []
+        cost = [price(latest, latest.tokens)] if latest.usd or latest.tokens else []
         parts = [latest.id, f"{latest.started_at[:16].replace('T', ' ')}Z", steps_of(latest.steps, latest.steps_in_all), *cost]
         below += [", ".join(parts), report]
     return list(map(_plain, [*lines, *(f"{'':<11} {line}" for line in below if line)]))
@@ -227,7 +214,8 @@ def show_lines(state: SessionState, last_event: e.EventBase | None, report: str 
         lines.append(f"last       {said}".rstrip())
     lines.append(f"progress   {steps_of(about['progress']['done'], about['progress']['of'])}")
     lines.append(f"found      {', '.join(found)} from {counted(about['sources'], 'source')}")
-    lines.append(f"cost       {price(cost_of(state))}, {duration(working_seconds(state))} of work")
+    spent = cost_of(state)
+    lines.append(f"cost       {price(spent, spent.total_tokens)}, {duration(working_seconds(state))} of work")
     lines += [f"report     {report}"] if report else []
     lines += [f"last error {one_line(about['last_error'], 500)}"] if about["last_error"] else []
     if state.status == "not-found":
@@ -271,10 +259,9 @@ def outcome_lines(account: dict[str, Any], path: Callable[[str], str]) -> list[s
     lines = []
     for entry in account["ended"]:
         unknown, likely = entry["not_accounted_usd"], entry["not_accounted_estimate_usd"]
-        usd = entry["cost_usd"] + unknown
-        cost = Cost(usd=usd, assumed_usd=unknown, expected_usd=likely, total_tokens=entry["tokens"])
+        cost = Cost(usd=entry["cost_usd"] + unknown, assumed_usd=unknown, expected_usd=likely)
         show = "" if entry["report"] else f"; research show {entry['session']}"
-        said = entry["reason"] or f"{duration(entry['duration_s'])}, {price(cost)}{show}"
+        said = entry["reason"] or f"{duration(entry['duration_s'])}, {price(cost, entry['tokens'])}{show}"
         lines.append(f"{status_words(entry['outcome'] or entry['status']):<11} {entry['query_id']}: {said}")
         lines += [f"{'':<11} {path(entry['report'])}"] if entry["report"] else []
     for cause in dict.fromkeys(entry["cause"] for entry in account["skipped"]):  # of many with one cause only the first few

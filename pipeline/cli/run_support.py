@@ -200,7 +200,7 @@ def print_failures(console: Console, done: Consolidated) -> None:
         console.say(f"{problem}\n  → what the rules found is kept", always=True, fg="yellow")
         _log.warning("%s", problem, extra=PRINTED)
     if done.cost.calls or done.cost.usd:
-        console.say(f"memory: {price(done.cost)}", dim=True)
+        console.say(f"memory: {price(done.cost, done.cost.total_tokens)}", dim=True)
     for name, reason in done.failed.items():
         console.say(f"{name} was not consolidated: {reason}\n  → research verify", always=True, fg="yellow")
 

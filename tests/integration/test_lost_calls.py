@@ -12,6 +12,7 @@ from pipeline.cli.presentation import price
 from pipeline.domain import fold
 from pipeline.domain.events.session_events import Answered, EventBase, RunStarted, SearchCompleted, TopicSurveyed
 from pipeline.domain.state import SessionState, cost_of
+from pipeline.text.normalise import money
 from tests.integration.stage import SMALL, Stage, queue_text
 from tests.seeds import SEED
 
@@ -55,11 +56,11 @@ def test_a_lost_call_is_shown_apart_everywhere(stage: Stage, tmp_path: Path) -> 
     assert 0 < cost.expected_usd < cost.assumed_usd < cost.usd
     searches = sum(event.cost.usd for event in ended.events() if isinstance(event, SearchCompleted | TopicSurveyed))
     assert cost.charged_usd - searches < stage.standin.log.charged().usd < cost.usd - searches
-    words = f"up to {cost.assumed_usd:.4f} USD not accounted for (about {cost.expected_usd:.4f} USD)"
-    assert words in price(cost)
+    words = f"up to {money(cost.assumed_usd)} not accounted for (about {money(cost.expected_usd)})"
+    assert words in price(cost, cost.total_tokens)
     for kind in ("reports", "sessions", "nights"):
         (note,) = ended.notes(tmp_path, kind)
-        assert "not accounted for (about" in note, kind
+        assert words in note, kind
     assert ended.result is not None
     (entry,) = ended.result.ended
     assert (entry.cost.assumed_usd, entry.cost.expected_usd) == (cost.assumed_usd, cost.expected_usd)

@@ -13,12 +13,12 @@ from pipeline.domain.state import SessionState, Worker, outcome_of
 from pipeline.domain.talk import Turn
 from pipeline.domain.values import EXTRACTIVE, BlockForm, Contradiction, Fact, Gap, Paragraph, Perspective, Sentence
 from pipeline.text import translations
-from pipeline.text.normalise import name_slug, one_line, slug
+from pipeline.text.normalise import bill, name_slug, one_line, slug
 from pipeline.text.ranking import page_origin
 from pipeline.vault.model import Card, CitedText, LoadedSession, VaultModel, numbers_of, signs
 from pipeline.vault.note import OWN_CLASS, Kind, View, block_id, grouped
 from pipeline.vault.output import escaping
-from pipeline.vault.output.escaping import Inert, Link, address, before_space, fenced, host_of, inert, plain, superscript
+from pipeline.vault.output.escaping import Inert, Link, address, before_space, fenced, inert, linked_host, plain, superscript
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.markdown import flat, prose
 
@@ -49,7 +49,7 @@ def made_by(loaded: LoadedSession) -> View:
         "models": tuple(name for name in dict.fromkeys(models) if name not in {"", reasoner, EXTRACTIVE}),
         "search": state.config.search,
         "seconds": spent.seconds,
-        "cost": escaping.bill(spent.charged_usd, spent.assumed_usd, spent.expected_usd),
+        "cost": bill(spent.charged_usd, spent.assumed_usd, spent.expected_usd),
     }
 
 
@@ -179,7 +179,7 @@ def page_place(loaded: LoadedSession, url: str, words: str = "", block: str = ""
 
 def place_of(url: str, title: str = "", language: str = translations.ENGLISH) -> Inert:
     """Return a source without a note: a link to a web page, the path of a document; with its ``title`` or its address alone."""
-    if host_of(url):
+    if linked_host(url):
         return address(url, title)
     words = address_words(url, language)
     return inert(f"{title} ({words})" if title else words)
@@ -192,7 +192,7 @@ def quote_link(source: Link, fact_id: str, words: str = "") -> Link:
 
 def address_words(url: str, language: str = translations.ENGLISH) -> str:
     """Return a source's place in words: its host, or its path in the user's documents."""
-    if host := host_of(url):
+    if host := linked_host(url):
         return host
     scheme, _, rest = url.partition(":")
     return translations.label("{path} in your documents", language, path=rest) if scheme == "corpus" and rest else url

@@ -175,7 +175,7 @@ def web_address(url: str) -> str:
 
 
 @lru_cache(maxsize=4_096)
-def host_of(url: str) -> str:
+def linked_host(url: str) -> str:
     """Return the host of a web address in punycode, "" for any other address."""
     safe = web_address(url)
     return (urlsplit(safe).hostname or "") if safe else ""
@@ -195,32 +195,6 @@ def _encoded(part: str, lead: str = "") -> str:
 
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LETTERS = "ᵃᵇᶜᵈᵉᶠᵍʰ"
-
-
-def duration(seconds: float) -> str:
-    """Return seconds as ``under a second``, ``42 s``, ``3 min 12 s``, ``1 h 4 min``."""
-    whole = int(seconds + 0.5)
-    if whole < 1:
-        return "under a second"
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 else "")
-    return f"{whole // 3600} h" + (f" {whole % 3600 // 60} min" if whole % 3600 // 60 else "")
-
-
-def money(usd: float) -> str:
-    """Return an amount as ``0``, ``$0.0042``, ``$1.25``."""
-    if usd <= 0:
-        return "0"
-    return f"${usd:,.2f}" if usd >= 0.01 else f"${usd:.4f}"
-
-
-def bill(usd: float, unknown: float = 0.0, likely: float = 0.0) -> str:
-    """Return an amount, "" for nothing; what calls of ``unknown`` cost may have cost at most, and probably, is said apart."""
-    if unknown <= 0:
-        return money(usd) if usd > 0 else ""
-    return f"{money(usd)} charged, up to {money(unknown)} not accounted for (about {money(likely)})"
 
 
 def moment(at: str) -> datetime:

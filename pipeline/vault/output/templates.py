@@ -17,6 +17,7 @@ from jinja2.runtime import Macro
 
 from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
 from pipeline.text import translations
+from pipeline.text.normalise import duration
 from pipeline.vault.note import Kind, Note
 from pipeline.vault.output import escaping, markdown
 from pipeline.vault.output.escaping import Inert, Link
@@ -99,7 +100,7 @@ class Renderer:
         return translations.day(at, self._language)
 
     def _duration(self, seconds: float) -> str:
-        return translations.label(escaping.duration(seconds), self._language)
+        return translations.label(duration(seconds), self._language)
 
 
 def _finished(text: str) -> str:
