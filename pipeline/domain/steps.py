@@ -21,6 +21,11 @@ class Step:
         """The step's name in the log, e.g. ``ReadPages:search_0:2``."""
         return ":".join([self.kind or type(self).__name__, *(str(getattr(self, part.name)) for part in fields(self))])
 
+    @classmethod
+    def is_of(cls, key: str) -> bool:
+        """Return whether the step with that key is of this kind."""
+        return parts_of(key)[0] == (cls.kind or cls.__name__)
+
 
 def parts_of(key: str) -> tuple[str, str]:
     """Return the kind of the step with that key, and what it is about: an address, a search, a worker and its iteration."""

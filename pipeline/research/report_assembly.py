@@ -4,36 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from pipeline.domain import steps as s
 from pipeline.domain import values as v
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import all_facts, chosen_pages, contradictions, open_gaps, query_of
 from pipeline.domain.report_parts import items_of, kept_text
 from pipeline.domain.state import SUMMARY, Failure, SearchDone, SessionState, cost_of, workers_in_order, working_seconds
-from pipeline.domain.steps import ChoosePassages, Compare, Complete, FetchPage, MakeReport
 from pipeline.errors import ObjectMissing
 from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
 from pipeline.research.step_context import StepContext, StepResult
 from pipeline.text.addresses import page_of
-from pipeline.text.normalise import normalised, one_line
+from pipeline.text.normalise import counted, normalised, one_line
 from pipeline.text.questions import content_stems
 from pipeline.text.quotes import holds_quote
 from pipeline.text.ranking import TermStatistics
 from pipeline.text.words import jaccard, word_count
 
-_FAILED_STEPS = {"SearchFor": ("search", "searches", "could not be made"), "Read": ("page", "pages", "could not be read")}
+_FAILED_STEPS = {s.SearchFor: ("search", "searches", "could not be made"), s.FetchPage: ("page", "pages", "could not be read")}
 _SIDES: dict[str, tuple[str, str]] = {
     "own": ("your documents", "Your documents were not searched"),
     "web": ("the web", "The web was not searched"),
     "embeddings": ("your documents by meaning", "Your documents were searched by words alone, not by meaning"),
 }
+_WITHOUT_MODEL: dict[type[s.Step], str] = {
+    s.Plan: "The question was split into perspectives without the language model",
+    s.ReadPages: "Pages were not read by the language model; passages were taken instead",
+}
 _NAMED = 3  # pages that were not read, or sentences on what was not found
-_SKIPPED = {
-    "WriteReport": "The report could not be written; what follows are passages of the pages read",
-    "CheckReport": "The report could not be checked; of what was not, only verbatim quotes are kept",
+_SKIPPED: dict[type[s.Step], str] = {
+    s.WriteReport: "The report could not be written; what follows are passages of the pages read",
+    s.CheckReport: "The report could not be checked; of what was not, only verbatim quotes are kept",
 }
 
 
-def make_report(_step: MakeReport, state: SessionState) -> StepResult:
+def make_report(_step: s.MakeReport, state: SessionState) -> StepResult:
     """Assemble the report: number the sources in order of first citation, list what was left out, and the limits."""
     if state.passages:
         return StepResult((report_of_passages(state),))
@@ -48,7 +52,7 @@ def make_report(_step: MakeReport, state: SessionState) -> StepResult:
     first = parts[0]
     lacks = [part.lacks for part in parts if part.lacks and part.outcome == "in-part"][:1]
     lacks = lacks or list(dict.fromkeys(text for part in parts for text in part.unfound))[:_NAMED]
-    unchecked = _final_failures(state, "CheckReport")
+    unchecked = _final_failures(state, s.CheckReport)
     text = [title, *(section.title for section in sections), *(sentence.text for sentence in (*top, *body))]
     report = e.ReportGenerated(
         title=title,
@@ -82,26 +86,23 @@ def references(state: SessionState, sentences: tuple[v.Sentence, ...]) -> tuple[
 
 def limits(state: SessionState) -> Iterator[str]:
     """Yield the limits of the report in words: what was done without the model, spent budgets, failed steps and workers."""
-    if "Plan" in state.without_model:
-        why = state.without_model["Plan"] or "it gave no answer of use"
-        yield f"The question was split into perspectives without the language model: {why}"
-    if unread := [why for step, why in state.without_model.items() if step.startswith("ReadPages:")]:
-        yield f"Pages were not read by the language model; passages were taken instead: {unread[0] or 'it gave no answer of use'}"
+    for kind, what in _WITHOUT_MODEL.items():
+        if reasons := [why for step, why in state.without_model.items() if kind.is_of(step)]:
+            yield f"{what}: {reasons[0] or 'it gave no answer of use'}"
     if state.exhausted:
         yield f"Gathering was cut short ({state.exhausted})."
     if unread := _without_room(state):
         more = f" and {len(unread) - _NAMED} more" if len(unread) > _NAMED else ""
         yield f"Found, but not read by the model: {', '.join(f'“{title}”' for title in unread[:_NAMED])}{more}"
     for kind, (one, many, what) in _FAILED_STEPS.items():
-        messages = sorted(failure.message for failure in _final_failures(state, kind))
-        if messages:
-            yield f"{len(messages)} {one if len(messages) == 1 else many} {what}: {messages[0]}"
+        if messages := sorted(failure.message for failure in _final_failures(state, kind)):
+            yield f"{counted(len(messages), one, many)} {what}: {messages[0]}"
     for origin, (some, never) in _SIDES.items():
         reasons = sorted(side.reason for search in _searches(state) for side in search.failed if side.origin == origin)
         if reasons and len(reasons) == len(_searches(state)):
             yield f"{never}: {reasons[0]}"
         elif reasons:
-            yield f"{len(reasons)} {'search' if len(reasons) == 1 else 'searches'} of {some} could not be made: {reasons[0]}"
+            yield f"{counted(len(reasons), 'search', 'searches')} of {some} could not be made: {reasons[0]}"
     for kind, what in _SKIPPED.items():
         if failed := _final_failures(state, kind):
             yield f"{what}: {failed[-1].message}"
@@ -112,7 +113,7 @@ def limits(state: SessionState) -> Iterator[str]:
 
 def _without_room(state: SessionState) -> list[str]:
     """Return the titles of pages that a model's readings had no room for, those with the question's words in their hits first."""
-    if not state.config.has_model or any(step.startswith("ReadPages:") for step in state.without_model):
+    if not state.config.has_model or any(s.ReadPages.is_of(step) for step in state.without_model):
         return []
     seen = {url for worker in state.workers.values() for step in worker.iterations for url in step.observed}
     ended = [(worker, number) for worker in workers_in_order(state) for number, _ in enumerate(worker.iterations, start=1)]
@@ -127,11 +128,11 @@ def _searches(state: SessionState) -> list[SearchDone]:
     return [*([state.survey] if state.survey else []), *state.searches.values()]
 
 
-def _final_failures(state: SessionState, kind: str) -> list[Failure]:
-    return [failure for key, failure in state.failures.items() if failure.final and key.startswith(f"{kind}:")]
+def _final_failures(state: SessionState, kind: type[s.Step]) -> list[Failure]:
+    return [failure for key, failure in state.failures.items() if failure.final and kind.is_of(key)]
 
 
-def complete(_step: Complete, state: SessionState) -> StepResult:
+def complete(_step: s.Complete, state: SessionState) -> StepResult:
     """End the session with a report and its total cost."""
     cost = cost_of(state)
     sources = len(state.report.references) if state.report else 0
@@ -140,7 +141,7 @@ def complete(_step: Complete, state: SessionState) -> StepResult:
     )
 
 
-async def choose_passages(_step: ChoosePassages, state: SessionState, context: StepContext) -> StepResult:
+async def choose_passages(_step: s.ChoosePassages, state: SessionState, context: StepContext) -> StepResult:
     """Choose the passages of the pages read that come nearest to the question."""
     near = cosines_by_page(hit for search in _searches(state) for hit in search.hits)
     pages = [
@@ -227,7 +228,7 @@ def session_changes(earlier: v.EarlierSession, state: SessionState, text_of: Tex
             after[old.id] = nearest
     unread = []
     for source in (before[url] for url in earlier.cited if url in before and url not in state.pages):
-        failure = state.failures.get(FetchPage(source.url).key)
+        failure = state.failures.get(s.FetchPage(source.url).key)
         reason = failure.message if failure else "there was no time to read it again"
         unread.append(v.SourceChange(url=source.url, title=source.title, before=source.digest, reason=reason))
     return v.Changes(
@@ -246,7 +247,7 @@ def session_changes(earlier: v.EarlierSession, state: SessionState, text_of: Tex
     )
 
 
-async def compare(_step: Compare, state: SessionState, context: StepContext) -> StepResult:
+async def compare(_step: s.Compare, state: SessionState, context: StepContext) -> StepResult:
     """Compute what is new since the earlier session, from the stored texts of both."""
     if state.earlier is None:
         return StepResult(())

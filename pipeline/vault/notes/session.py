@@ -15,7 +15,7 @@ from pipeline.domain.events.upkeep_events import NOT_CHECKED, Import
 from pipeline.domain.findings import facts_of, news_of, open_gaps, shown_pages, unused_facts
 from pipeline.domain.session_rules import counts_of
 from pipeline.domain.state import GIVES_ORDERS, SessionState, Worker, search_nodes, status_words, workers_in_order
-from pipeline.domain.steps import parts_of
+from pipeline.domain.steps import FetchPage, ReadPages, SearchFor, parts_of
 from pipeline.domain.values import Fact
 from pipeline.text import translations
 from pipeline.text.normalise import one_line
@@ -79,8 +79,10 @@ def _step_words(state: SessionState, key: str) -> str:
     """A step's name in words, as ``write report``, with what it searches for or reads, or whose step it is."""
     kind, rest = parts_of(key)
     words = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in kind).strip()
-    if kind in ("SearchFor", "Read"):
-        return f"{words} “{rest}”" if kind == "SearchFor" else f"{words} {rest}"
+    if SearchFor.is_of(key):
+        return f"{words} “{rest}”"
+    if FetchPage.is_of(key):
+        return f"{words} {rest}"
     worker = state.workers.get(rest.partition(":")[0])
     return f"{words} ({state.perspectives[worker.perspective_id].name})" if worker else words
 
@@ -170,14 +172,13 @@ def _round(loaded: LoadedSession, worker: Worker, number: int) -> View:
     state, step = loaded.state, worker.iterations[number - 1]
 
     def searched(query: str) -> View:
-        done, failure = state.searches.get(query), state.failures.get(f"SearchFor:{query}")
+        done, failure = state.searches.get(query), state.failures.get(SearchFor(query).key)
         why = "" if done else failure.message if failure else "not made"
         return {"query": query, "hits": len(done.hits) if done else 0, "failure": why}
 
     def page(url: str) -> View:
         seen, read = step.observed.get(url), url in state.pages
-        steps = (f"ReadPages:{worker.id}:{number}", f"ObservePage:1:{url}") if read else (f"Read:{url}",)
-        failure = next((state.failures[name] for name in steps if name in state.failures), None)
+        failure = state.failures.get(ReadPages(worker.id, number).key if read else FetchPage(url).key)
         why = "" if seen else failure.message if failure else "not evaluated" if state.config.has_model else "read"
         place = parts.page_place(loaded, url) if read else url
         return {"source": place, "facts": len(seen.facts) if seen else 0, "failure": why}
