@@ -43,16 +43,40 @@ the process's ``exit_code``. The command line prints text and hint, never a trac
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any, ClassVar
 
-NOT_FOUND = 5  # the exit code of a run in which nothing failed, and the sources did not answer some question
+
+class ExitCode(IntEnum):
+    """What the process ends with. The most urgent is first: where several apply, that is the one; a signal's comes before all."""
+
+    REFUSED = 4
+    DAMAGED = 20
+    SYSTEM = 12
+    FAILED = 1
+    USAGE = 2
+    UNFINISHED = 3
+    NOT_FOUND = 5  # nothing failed, and the sources did not answer some question
+    NO_WORKSPACE = 10
+    LOCKED = 11
+    INTERRUPTED = 130
+    DONE = 0
+
+
+LOG_TROUBLE = {"damaged": ExitCode.DAMAGED, "unreadable": ExitCode.SYSTEM, "newer": ExitCode.USAGE}  # by what is wrong with a log
+
+
+def most_urgent(codes: Set[int]) -> int:
+    """Return the one of several exit codes that the process ends with."""
+    return next((code for code in ExitCode if code in codes), ExitCode.DONE)
 
 
 class ResearchError(Exception):
     """The root: one clear message, and what to do next."""
 
-    exit_code: ClassVar[int] = 1
+    exit_code: ClassVar[int] = ExitCode.FAILED
     retryable: ClassVar[bool] = False
 
     def __init__(self, message: str, *, hint: str = "") -> None:
@@ -64,7 +88,7 @@ class ResearchError(Exception):
 class UsageError(ResearchError):
     """What the user wrote cannot be followed."""
 
-    exit_code = 2
+    exit_code = ExitCode.USAGE
 
 
 class QueueInvalid(UsageError):
@@ -82,32 +106,32 @@ class CorpusUnusable(UsageError):
 class NoWorkspace(ResearchError):
     """The folder is no workspace: it has no queries.yaml."""
 
-    exit_code = 10
+    exit_code = ExitCode.NO_WORKSPACE
 
 
 class WorkspaceLocked(ResearchError):
     """Another run holds the workspace's lock."""
 
-    exit_code = 11
+    exit_code = ExitCode.LOCKED
 
 
 class SystemRefused(ResearchError):
     """The disk, a permission or the terminal does not allow what has to be done."""
 
-    exit_code = 12
+    exit_code = ExitCode.SYSTEM
 
 
 class QueueUnavailable(ResearchError):
     """The queue of a distributed run cannot be reached. What was asked of it may or may not have been done; it may pass later."""
 
-    exit_code = SystemRefused.exit_code
+    exit_code = ExitCode.SYSTEM
     retryable = True
 
 
 class LogError(ResearchError):
     """The event log cannot be trusted, read or written."""
 
-    exit_code = 20
+    exit_code = ExitCode.DAMAGED
 
 
 class VersionConflict(LogError):
@@ -133,19 +157,19 @@ class EventRejected(LogError):
 class SchemaTooNew(LogError):
     """The log was written by a newer major version of this program."""
 
-    exit_code = 2
+    exit_code = ExitCode.USAGE
 
 
 class LogUnwritable(LogError):
     """The disk refuses to store an event."""
 
-    exit_code = SystemRefused.exit_code
+    exit_code = ExitCode.SYSTEM
 
 
 class LogUnreadable(LogError):
     """The system does not let us read the log."""
 
-    exit_code = SystemRefused.exit_code
+    exit_code = ExitCode.SYSTEM
 
 
 class StoreUnreachable(LogUnwritable, LogUnreadable):
@@ -163,7 +187,7 @@ class CommandRefused(ResearchError):
 class SessionUnknown(ResearchError):
     """There is no session of that name."""
 
-    exit_code = 2
+    exit_code = ExitCode.USAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,4 +282,4 @@ class Malformed(ServiceFailed):
 class ProviderRefused(StepError):
     """A provider refuses us for good: key, quota or credit."""
 
-    exit_code = 4
+    exit_code = ExitCode.REFUSED

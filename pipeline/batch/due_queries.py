@@ -29,7 +29,6 @@ _Left = Literal["waiting", "elsewhere", "not-found", "failed", "cancelled", "dam
 Action = Literal[_Due, _Left, "done", "forgotten"]
 DUE: frozenset[Action] = frozenset(get_args(_Due))
 UP_TO_DATE = "up to date"
-LOG_TROUBLE = {"damaged": 20, "unreadable": 12, "newer": 2}  # exit codes by a query's cause
 LEFT_ALONE: frozenset[Action] = frozenset(get_args(_Left))
 ANNOUNCED: frozenset[Action] = LEFT_ALONE | {"forgotten"}  # the nights do not name what was forgotten
 _WORDS: dict[Action, str] = {"resume": "interrupted", "new": "due", "again": "due", "retry": "due", "not-found": "not found"}

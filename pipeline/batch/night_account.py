@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pipeline.batch.due_queries import LOG_TROUBLE, cause_of, states_of_builds
+from pipeline.batch.due_queries import cause_of, states_of_builds
 from pipeline.domain.events import night_events as n
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import begin_of
@@ -25,8 +25,8 @@ from pipeline.domain.state import SessionState, cost_of, outcome_of, seconds_bet
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import talk_of
 from pipeline.domain.values import Cost, minus, total
-from pipeline.engine.run_context import INTERRUPTED
-from pipeline.errors import NOT_FOUND, LogError, ResearchError
+from pipeline.engine.run_context import SIGNALLED
+from pipeline.errors import LOG_TROUBLE, ExitCode, LogError, ResearchError, most_urgent
 from pipeline.ports import EventStore
 from pipeline.text.normalise import one_line
 from pipeline.text.times import night_start, timestamp
@@ -62,6 +62,14 @@ def failed_event(query_id: str, query: str, state: SessionState, error: Exceptio
     return ended_event(query_id, query, state, "failed", why, cause_of(error) if isinstance(error, LogError) else "")
 
 
+_CODE_BY_CAUSE = {
+    **LOG_TROUBLE,
+    "refused": ExitCode.REFUSED,
+    **dict.fromkeys(("cap", "limit", "stopped", "outage"), ExitCode.UNFINISHED),
+}
+_CODE_BY_COUNT = {"failed": ExitCode.FAILED, "not_found": ExitCode.NOT_FOUND}
+
+
 @dataclass(frozen=True, slots=True)
 class BatchResult:
     """The outcome of a batch. ``stopped`` is the exit code of the signal that stopped it, or 0; ``vault`` that of the problem
@@ -86,18 +94,11 @@ class BatchResult:
 
     @property
     def exit_code(self) -> int:
-        """The process's exit code: that of the most urgent problem."""
-        causes = {event.cause for event in self.ended} | {event.cause for event in self.skipped}
-        needs = (
-            (self.stopped, bool(self.stopped)),
-            (4, "refused" in causes),
-            *((code, cause in causes) for cause, code in LOG_TROUBLE.items()),
-            (1, self.counts["failed"] > 0),
-            (self.vault, bool(self.vault)),
-            (3, bool({"cap", "limit", "stopped", "outage"} & causes)),
-            (NOT_FOUND, self.counts["not_found"] > 0),
-        )
-        return next((code for code, needed in needs if needed), 0)
+        """The process's exit code: that of the signal, or of the most urgent problem."""
+        causes = [*(event.cause for event in self.ended), *(event.cause for event in self.skipped)]
+        codes = {self.vault, *(_CODE_BY_CAUSE.get(cause, ExitCode.DONE) for cause in causes)}
+        codes |= {code for name, code in _CODE_BY_COUNT.items() if self.counts[name]}
+        return self.stopped or most_urgent(codes)
 
 
 def _kind_of(event: n.QueryEnded) -> str:
@@ -127,7 +128,7 @@ def result_of(events: Sequence[EventBase]) -> BatchResult:
         events[0].session_id if events else "",
         tuple(event for event in events if isinstance(event, n.QueryEnded)),
         tuple(event for event in events if isinstance(event, n.QuerySkipped)),
-        end.exit_code if end and end.exit_code >= INTERRUPTED else 0,
+        end.exit_code if end and end.exit_code >= SIGNALLED else 0,
         next((event.exit_code for event in events if isinstance(event, n.VaultFailed)), 0),
     )
 
@@ -136,7 +137,7 @@ def account(events: Sequence[EventBase]) -> dict[str, Any]:
     """Return the outcome of a batch as plain values: the output of ``--json`` and the content of ``last-run.json``."""
     result, said = result_of(events), {"query_id", "session", "status", "outcome", "reason", "cause", "duration_s"}
     unread = next((event.unread for event in events if isinstance(event, n.BatchStarted)), ())
-    none = n.BatchEnded(done=0, failed=0, skipped=0, exit_code=0)
+    none = n.BatchEnded(done=0, failed=0, skipped=0, exit_code=ExitCode.DONE)
     end = next((event for event in events if isinstance(event, n.BatchEnded)), none)
     return {
         "batch": result.batch,

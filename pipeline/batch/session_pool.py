@@ -31,7 +31,7 @@ from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import Cost, Recalled, ResearchConfig, minus, total
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import StreamLog, new_stream
-from pipeline.engine.run_context import INTERRUPTED, RunContext, ending_at, reserved_for_writing
+from pipeline.engine.run_context import SIGNALLED, RunContext, ending_at, reserved_for_writing
 from pipeline.errors import LogUnwritable, ProviderRefused, ResearchError, SearchFailed, StepError
 from pipeline.ports import EventStore
 from pipeline.research import StepContext
@@ -279,7 +279,7 @@ class Batch:
         if self._refused is not None:
             return "refused", one_line(str(self._refused))
         if stop.asked:
-            return "stopped" if stop.exit_code >= INTERRUPTED else "cap", stop.reason
+            return "stopped" if stop.exit_code >= SIGNALLED else "cap", stop.reason
         if self._failed >= limits.max_failures:
             return "failures", f"{counted(limits.max_failures, 'failure')} in this run"
         if cap := limits.caps.reached_by(spent):
@@ -293,7 +293,7 @@ class Batch:
 
     def _result(self, batch: str = "") -> BatchResult:
         code = self.context.stop.exit_code
-        return BatchResult(batch, tuple(self._ended), tuple(self._skipped), code if code >= INTERRUPTED else 0)
+        return BatchResult(batch, tuple(self._ended), tuple(self._skipped), code if code >= SIGNALLED else 0)
 
 
 def _skipped_event(decision: Decision, cause: str, reason: str = "") -> n.QuerySkipped:

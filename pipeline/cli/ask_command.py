@@ -25,7 +25,7 @@ from pipeline.domain.talk import TalkScope, TalkState, Turn, latest_talk, read_t
 from pipeline.domain.values import EXTRACTIVE
 from pipeline.engine.run_context import RunContext
 from pipeline.engine.talk_loop import TalkContext, TalkLog, answer_question, finish_question
-from pipeline.errors import NOT_FOUND, ResearchError, SessionUnknown, UsageError
+from pipeline.errors import ExitCode, ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import PRINTED, Console, end
 from pipeline.ports import EventStore
 from pipeline.search.corpus_files import Corpus
@@ -120,7 +120,7 @@ def ask(
         about = {"talk": state.id, "scope": {"kind": state.scope, "ids": list(state.ids)}, "cost_usd": round(state.cost().usd, 6)}
         console.data([], {**about, "turns": [value_of(turn) for turn in turns], **({"queued": queued} if deeper else {})})
     code = bring_up_to_date(console, env.workspace) if turns else 0
-    end(code or (NOT_FOUND if any(turn.answer is None or not turn.answer.found for turn in turns) else 0))
+    end(code or (ExitCode.NOT_FOUND if any(turn.answer is None or not turn.answer.found for turn in turns) else 0))
 
 
 @asynccontextmanager

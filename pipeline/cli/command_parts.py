@@ -18,7 +18,7 @@ from pipeline.config.settings import QUEUE_FILE, Workspace, load_workspace, stor
 from pipeline.config.vault_queue import QUEUE_NOTE, linked
 from pipeline.domain.events.records import kind_of
 from pipeline.domain.summary import Summary
-from pipeline.errors import NoWorkspace, ResearchError, SessionUnknown, SystemRefused
+from pipeline.errors import ExitCode, NoWorkspace, ResearchError, SessionUnknown
 from pipeline.ops.console_output import PRINTED, Console, note_damage
 from pipeline.ports import EventStore
 from pipeline.system.folders import Obstacle, Tree
@@ -105,7 +105,7 @@ class BuildProblem(NamedTuple):
     part: Literal["vault", "site"]
     reason: str
     hint: str
-    exit_code: int = 1
+    exit_code: int = ExitCode.FAILED
 
 
 def bring_up_to_date(console: Console, workspace: Workspace) -> int:
@@ -125,7 +125,7 @@ def try_builds(console: Console, workspace: Workspace) -> list[BuildProblem]:
             return None
         except Exception as error:  # noqa: BLE001 - the research is done, so its outcome is reported whatever the build does
             _log.error("the %s could not be built", part, exc_info=error, extra=PRINTED)
-            code = SystemRefused.exit_code if isinstance(error, OSError) else 1
+            code = ExitCode.SYSTEM if isinstance(error, OSError) else ExitCode.FAILED
             problems.append(BuildProblem(part, f"{type(error).__name__}: {error}", "research build", code))
             return None
         named = first_few(report.problems, "; `research build` lists them")

@@ -12,12 +12,11 @@ import click
 from pipeline.cli.command_parts import length
 from pipeline.cli.run_commands import moment
 from pipeline.config.keys import shown_store
+from pipeline.errors import ExitCode
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import unattended_run
 from pipeline.text.normalise import counted
 from pipeline.wiring.store_adapters import require_psycopg, require_queue
-
-_REFUSED = 20
 
 
 @click.group()
@@ -61,7 +60,7 @@ def copy_store(console: Console, source: str, target: str, check: bool) -> None:
         console.say(f"refused: {finding}", always=True, fg="red")
     names = [shown_store(name) if "://" in name else name for name in (source, target)]
     console.data(_lines(report, *names, check=check), asdict(report) | {"refused": [str(finding) for finding in report.refused]})
-    end(_REFUSED if report.refused else 1 if check and (report.streams or report.objects) else 0)
+    end(ExitCode.DAMAGED if report.refused else 1 if check and (report.streams or report.objects) else 0)
 
 
 def _lines(report: Any, source: str, target: str, *, check: bool) -> list[str]:

@@ -17,7 +17,7 @@ from pipeline.domain.events.json_codec import decode, decode_all, encode, refuse
 from pipeline.domain.events.records import KINDS, Record, kind_of
 from pipeline.domain.session_rules import state_of
 from pipeline.domain.talk import talk_of
-from pipeline.errors import LogError, StoreUnreachable
+from pipeline.errors import LOG_TROUBLE, ExitCode, LogError, StoreUnreachable, most_urgent
 from pipeline.ops.citation_audit import Checked, Unsupported, check, check_talk
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.watching import Feed
@@ -82,7 +82,7 @@ def log(console: Console, session: str | None, follow: bool, types: tuple[str, .
                 return
             time.sleep(LOOK_EVERY_S)
     except KeyboardInterrupt:
-        end(130)
+        end(ExitCode.INTERRUPTED)
 
 
 @click.command()
@@ -103,14 +103,11 @@ def verify(console: Console, repair: bool) -> None:
         left = [*map(str, findings), *map(str, audit.unsupported)]
         lines += [line for one in done for line in repair_lines(one)] + [f"remaining: {line}" for line in left]
         value |= {"repairs": [asdict(one) for one in done], "left": left}
-    bad = [
-        finding.kind for finding in findings if finding.kind not in ("torn", "fork", "leftover")
-    ]  # the next run joins branches
-    codes = {{"unreadable": 12, "newer": 2}.get(kind, 20) for kind in bad} | {20 for _ in audit.unsupported}
-    code = next((code for code in (20, 12, 2) if code in codes), 0)
-    hint = "; research verify --repair keeps the intact part" if code == 20 and not repair else ""
-    problems = len(bad) + len(audit.unsupported)
-    verdict = f"{counted(problems, 'problem')}{hint}" if problems else "no problem"
+    bad = [one.kind for one in findings if one.kind not in ("torn", "fork", "leftover")]  # the next run joins branches
+    bad += ["unsupported"] * len(audit.unsupported)
+    code = most_urgent({LOG_TROUBLE.get(kind, ExitCode.DAMAGED) for kind in bad})
+    hint = "; research verify --repair keeps the intact part" if code == ExitCode.DAMAGED and not repair else ""
+    verdict = f"{counted(len(bad), 'problem')}{hint}" if bad else "no problem"
     stones = store.tombstones()
     removed = [counted(len(stones.sessions), "log"), counted(len(stones.forgotten), "forgotten session")]
     removed.append(counted(len(stones.objects), "page or exchange", "pages and exchanges"))

@@ -12,13 +12,11 @@ from pipeline.cli.night import join_branches
 from pipeline.cli.run_environment import environment_of
 from pipeline.domain.events.records import KINDS
 from pipeline.domain.events.session_events import HandoffInitiated
-from pipeline.errors import UsageError
+from pipeline.errors import ExitCode, UsageError
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import unattended_run
 from pipeline.text.normalise import counted, one_line
 from pipeline.wiring.log_writers import context_of, copy_log
-
-_REFUSED = 20
 
 
 @click.command()
@@ -56,7 +54,7 @@ def merge(console: Console, directory: Path | None, check: bool) -> None:
         "merges": {name: [event.model_dump(mode="json") for event in events] for name, events in merged.items()},
     }
     console.data(lines or ["nothing to merge"], value)
-    end(_REFUSED if refused else code)
+    end(ExitCode.DAMAGED if refused else code)
 
 
 @click.command()

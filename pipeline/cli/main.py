@@ -94,9 +94,8 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"pipeline.cli.{COMMANDS[cmd_name][0]}")
-        found = getattr(module, f"{cmd_name}_" if cmd_name in ("import", "list") else cmd_name)
-        assert isinstance(found, click.Command)  # noqa: S101
-        return found
+        command: click.Command = getattr(module, f"{cmd_name}_" if cmd_name in ("import", "list") else cmd_name)
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         for title, commands in GROUPS.items():

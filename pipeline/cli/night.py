@@ -29,7 +29,7 @@ from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.night_events import BatchEnded, BatchStarted, VaultFailed
 from pipeline.domain.events.session_events import BranchMerged
 from pipeline.engine.recorder import StreamLog, new_stream
-from pipeline.errors import NOT_FOUND, LogDamaged, LogError
+from pipeline.errors import ExitCode, LogDamaged, LogError
 from pipeline.ops.console_output import Console
 from pipeline.ops.unattended import UnattendedRun
 from pipeline.ports import EventStore
@@ -74,7 +74,7 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
                 log = new_stream(env.store, log_writers.context_of(env.workspace), "batch")
                 start = BatchStarted(due=(), archived=decided.archived)
                 try:
-                    log.record(start, BatchEnded(done=0, failed=0, skipped=0, exit_code=0))
+                    log.record(start, BatchEnded(done=0, failed=0, skipped=0, exit_code=ExitCode.DONE))
                 finally:
                     env.store.release(log.id)
             return None
@@ -97,7 +97,7 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
     run.summary_line, run.details = counts_line(account), {"batch": account["batch"]}
     console, settings = env.console, env.workspace.queue.settings
     quiet = console.quiet and not console.as_json  # then only what failed or was stopped, and nothing if nothing was
-    if not quiet or account["exit_code"] not in (0, NOT_FOUND):
+    if not quiet or account["exit_code"] not in (ExitCode.DONE, ExitCode.NOT_FOUND):
         try:
             console.data(outcome_lines(troubles_of(account) if quiet else account, console.path), account)
         except OSError as error:  # a closed terminal does not change the outcome of the run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sized
 from typing import Any
 
-from pipeline.batch.due_queries import LOG_TROUBLE, UP_TO_DATE
+from pipeline.batch.due_queries import UP_TO_DATE
 from pipeline.domain.agenda import agenda, node_ended
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.upkeep_events import ResearchImported
@@ -22,6 +22,7 @@ from pipeline.domain.state import (
 )
 from pipeline.domain.summary import Summary
 from pipeline.domain.values import Cost
+from pipeline.errors import LOG_TROUBLE
 from pipeline.text.normalise import bill, clean, counted, duration, first_few, money, one_line
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from pipeline.batch.due_queries import ANNOUNCED, LOG_TROUBLE, UP_TO_DATE, Decision, Selection, states_of_builds
+from pipeline.batch.due_queries import ANNOUNCED, UP_TO_DATE, Decision, Selection, states_of_builds
 from pipeline.cli.command_parts import (
     amount,
     length,
@@ -21,7 +21,7 @@ from pipeline.cli.command_parts import (
 )
 from pipeline.cli.run_environment import Request, RunEnvironment, archived_before, environment_of, save_last_run
 from pipeline.config.settings import store_address
-from pipeline.errors import NoWorkspace, UsageError, WorkspaceLocked
+from pipeline.errors import LOG_TROUBLE, ExitCode, NoWorkspace, UsageError, WorkspaceLocked
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import UnattendedRun, unattended_run
 from pipeline.text.normalise import first_few
@@ -126,7 +126,8 @@ def _run_queue(console: Console, program: str, selection: Selection, options: di
         except (NoWorkspace, WorkspaceLocked):  # another run, or another folder: the saved outcome is not ours to replace
             raise
         except Exception as error:
-            save_last_run(console, {"exit_code": getattr(error, "exit_code", 1), "error": str(error) or type(error).__name__})
+            code = getattr(error, "exit_code", ExitCode.FAILED)
+            save_last_run(console, {"exit_code": code, "error": str(error) or type(error).__name__})
             raise
         end(code)
 

@@ -17,9 +17,10 @@ from pipeline.config import workspace_starter
 from pipeline.config.queue_file import add_query
 from pipeline.config.settings import QUEUE_FILE, keys_of, load_workspace
 from pipeline.config.workspace_starter import update_templates
+from pipeline.errors import most_urgent
 from pipeline.ops.console_output import Console
 from pipeline.ops.cron_and_systemd import keys_out_of_reach, program_of, schedule_lines, schedule_of
-from pipeline.ops.doctor import Finding, answers_with_a_model, examine, exit_code, local_findings, probe
+from pipeline.ops.doctor import Finding, answers_with_a_model, examine, local_findings, probe
 from pipeline.text.normalise import counted
 from pipeline.wiring.session_adapters import http_of
 
@@ -71,7 +72,8 @@ def doctor(console: Console, online: bool, schedule: bool) -> None:
             return [finding async for finding in probe(workspace, keys, http)]
 
     findings += asyncio.run(probed()) if online else []
-    code, problems = exit_code(findings), sum(finding.level == "problem" for finding in findings)
+    code = most_urgent({finding.exit_code for finding in findings})
+    problems = sum(finding.level == "problem" for finding in findings)
     lines = [f"{finding.level:<7}  {finding.about}: {finding.text}{_todo(finding)}" for finding in findings]
     lines.append(f"{counted(problems, 'problem')} to fix" if problems else "ready: research run")
     value = [{"about": finding.about, "level": finding.level, "text": finding.text, "todo": finding.todo} for finding in findings]

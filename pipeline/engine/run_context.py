@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from pipeline.errors import ExitCode
+
 if TYPE_CHECKING:  # slow to import, and this module is there before it is known whether there is work
     import asyncio
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:  # slow to import, and this module is there before it is known
 Listener = Callable[["EventBase", "SessionState"], None]
 GRACE_S = 10.0
 CLOSING_S = 4.0  # for the last records and the notes, once the grace period is over
-INTERRUPTED = 128  # exit codes above it are 128 and a signal's number
+SIGNALLED = 128  # exit codes above it are 128 and a signal's number
 WRITING = timedelta(minutes=5)
 SIGNALS: dict[int, int] = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 143}
 _LONGEST_SLEEP_S = 30.0
@@ -104,7 +106,7 @@ async def ending_at(end: datetime | None, now: Callable[[], datetime], stop: Sto
     async def watch(end: datetime) -> None:
         while (left := (end - now()).total_seconds()) > 0:
             await asyncio.sleep(min(left, _LONGEST_SLEEP_S))
-        stop.ask("the deadline has passed", 3)
+        stop.ask("the deadline has passed", ExitCode.UNFINISHED)
 
     watching = [asyncio.create_task(watch(end))] if end is not None else []
     try:

@@ -15,12 +15,11 @@ from typing import Any, NoReturn
 
 import click
 
-from pipeline.errors import NOT_FOUND, ResearchError, SystemRefused
+from pipeline.errors import ExitCode, ResearchError, SystemRefused
 
 LOG_FILE = "events/local/research.log"
 PRINTED = {"printed": True}  # ``extra`` of a log record for the log file only, as other words were printed
 
-_DAMAGED = 20
 _LONGEST_ARGUMENT = 100  # characters of one that a message repeats
 
 _masks: list[Callable[[str], str]] = []
@@ -34,7 +33,7 @@ def add_mask(mask: Callable[[str], str]) -> None:
 
 def note_damage(errors: Iterable[ResearchError]) -> None:
     """Remember that a part of the log is damaged: a command that goes on without it ends with 20 all the same."""
-    _damage.extend(error.message for error in errors if error.exit_code == _DAMAGED)
+    _damage.extend(error.message for error in errors if error.exit_code == ExitCode.DAMAGED)
 
 
 def masked(text: str) -> str:
@@ -104,7 +103,7 @@ def begin(*, quiet: bool, verbose: bool) -> None:
 
 def end(code: int) -> NoReturn:
     """End the program with an exit code; with 20 where something worked, but a part of the log is damaged."""
-    sys.exit(_DAMAGED if _damage and code in (0, 1, NOT_FOUND) else code)
+    sys.exit(ExitCode.DAMAGED if _damage and code in (ExitCode.DONE, ExitCode.FAILED, ExitCode.NOT_FOUND) else code)
 
 
 def end_at_once(code: int, message: str = "") -> NoReturn:
@@ -120,20 +119,21 @@ def report_errors() -> Iterator[None]:
     try:
         yield
         if _damage:
-            end(0)
+            end(ExitCode.DONE)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
         if json_wanted():
-            _fail(error.format_message(), "", 2, "UsageError")
+            _fail(error.format_message(), "", ExitCode.USAGE, "UsageError")
         text = io.StringIO()
         error.show(text)
         _try_print(_shortened(text.getvalue().rstrip("\n")), err=True)
-        sys.exit(2)
+        sys.exit(ExitCode.USAGE)
     except (KeyboardInterrupt, click.Abort):
-        _fail("interrupted", "all answers so far are recorded; research run continues from there", 130, "Interrupted")
+        hint = "all answers so far are recorded; research run continues from there"
+        _fail("interrupted", hint, ExitCode.INTERRUPTED, "Interrupted")
     except BrokenPipeError:
-        sys.exit(1)
+        sys.exit(ExitCode.FAILED)
     except Exception as error:
         first: BaseException | None = error
         while first and not isinstance(first, ResearchError):  # one that came while it was handled does not hide it
@@ -145,9 +145,9 @@ def report_errors() -> Iterator[None]:
         if isinstance(error, OSError):
             hint = "free disk space or change the permissions, then try again; what was recorded is safe; -v prints the traceback"
             what = f"{error.filename or 'system error'}: {error.strerror or error}"
-            _fail(what, hint, SystemRefused.exit_code, SystemRefused.__name__)
+            _fail(what, hint, ExitCode.SYSTEM, SystemRefused.__name__)
         hint = f"this is a bug in the program; what was recorded is safe; -v prints the traceback, {LOG_FILE} has that of a run"
-        _fail(f"unexpected {type(error).__name__}: {error}", hint, 1, "Unexpected")
+        _fail(f"unexpected {type(error).__name__}: {error}", hint, ExitCode.FAILED, "Unexpected")
 
 
 def flush_output() -> None:

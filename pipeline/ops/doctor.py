@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import stat
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -34,7 +34,7 @@ from pipeline.config.services import (
     server_beside,
 )
 from pipeline.config.settings import Workspace, store_address
-from pipeline.errors import CorpusUnusable, LogError, Malformed, ProviderRefused, ResearchError, StepError, UsageError
+from pipeline.errors import CorpusUnusable, ExitCode, LogError, Malformed, ProviderRefused, ResearchError, StepError, UsageError
 from pipeline.net.calls_and_replies import Call, Good, Reply, Verdict, judged_by_status
 from pipeline.net.client import HttpClient, Policy
 from pipeline.net.guard import AddressGuard
@@ -73,7 +73,7 @@ class Finding:
     level: Literal["ok", "note", "problem"]
     text: str
     todo: str = ""
-    exit_code: int = 0
+    exit_code: int = ExitCode.DONE
 
 
 def ok(about: str, text: str) -> Finding:
@@ -86,15 +86,9 @@ def note(about: str, text: str, todo: str = "") -> Finding:
     return Finding(about, "note", text, todo)
 
 
-def problem(about: str, text: str, todo: str, exit_code: int = 2) -> Finding:
+def problem(about: str, text: str, todo: str, exit_code: int = ExitCode.USAGE) -> Finding:
     """Return a finding that must be fixed."""
     return Finding(about, "problem", text, todo, exit_code)
-
-
-def exit_code(findings: Iterable[Finding]) -> int:
-    """Return the exit code of all findings: 20 (damaged log) first, then 2 (settings), 12 (system), 4 (refusal), 1."""
-    codes = {finding.exit_code for finding in findings}
-    return next((code for code in (20, 2, 12, 4, 1) if code in codes), 0)
 
 
 def examine(workspace: Workspace, keys: Keys) -> list[Finding]:
@@ -350,7 +344,7 @@ async def probe(workspace: Workspace, keys: Keys, http: HttpClient) -> AsyncIter
         if result.hits:
             return ok(f"search {name}", f"it answers, with {counted(len(result.hits), 'hit')}")
         text = f"it answers, but finds nothing for {PROBE!r}"
-        return problem(f"search {name}", text, "check the provider's own settings", 1)
+        return problem(f"search {name}", text, "check the provider's own settings", ExitCode.FAILED)
 
     asked: dict[str, Callable[[], Awaitable[Finding]]] = {}
     with suppress(UsageError):
@@ -390,7 +384,8 @@ async def _model(server: ModelServer, http: HttpClient) -> Finding:
         if not isinstance(left, int | float):
             return ok(about, "the key is valid")
         if left <= 0:
-            return problem(about, "the key is valid, but its limit is used up", "raise the key's limit, or add credit", 4)
+            spent = "the key is valid, but its limit is used up"
+            return problem(about, spent, "raise the key's limit, or add credit", ExitCode.REFUSED)
         return ok(about, f"the key is valid; {left:.2f} USD are left of its limit")
     listed = _ids(data)
     if server.model in listed:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pipeline import __version__
 from pipeline.engine import run_context
 from pipeline.engine.run_context import Stop, handle_signals
-from pipeline.errors import NOT_FOUND, ResearchError, UsageError, WorkspaceLocked
+from pipeline.errors import ExitCode, ResearchError, UsageError, WorkspaceLocked
 from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask, end, end_at_once, masked
 from pipeline.system.files import open_log
 from pipeline.text.normalise import one_line
@@ -74,7 +74,7 @@ class UnattendedRun:
         """Print that the run stops, once somebody asks for it."""
         await self.stop.wait()
         _log.warning("%s: no new call is started; current calls have %g s", self.stop.reason, self.stop.grace_s, extra=PRINTED)
-        once_more = "; a second signal ends it at once" if self.stop.exit_code > run_context.INTERRUPTED else ""
+        once_more = "; a second signal ends it at once" if self.stop.exit_code > run_context.SIGNALLED else ""
         self.console.say(f"{self.stop.reason}; current calls have {self.stop.grace_s:g} s{once_more}", fg="yellow")
 
 
@@ -99,15 +99,15 @@ def unattended_run(console: Console, program: str, ping_url_file: Path | None = 
                 add_mask(Redaction(secrets_in(url)).text)
                 ping = MonitorPing(url)
                 ping.send_start()
-        code, why = 0, ""
+        code, why = int(ExitCode.DONE), ""
         try:
             yield run
         except BaseException as error:
-            code, why = getattr(error, "exit_code", 1), one_line(getattr(error, "message", ""), 500)
+            code, why = getattr(error, "exit_code", ExitCode.FAILED), one_line(getattr(error, "message", ""), 500)
             if isinstance(ends := getattr(error, "code", None), int):  # the program is ending, with that code
                 code = ends
             elif not isinstance(error, ResearchError):
-                code, why = 1, f"unexpected {type(error).__name__}"
+                code, why = ExitCode.FAILED, f"unexpected {type(error).__name__}"
                 _log.error("%s", why, exc_info=error, extra=PRINTED)
             else:
                 _log.error("%s: %s", type(error).__name__, error.message, exc_info=error, extra=PRINTED)
@@ -119,7 +119,7 @@ def unattended_run(console: Console, program: str, ping_url_file: Path | None = 
             if ping is not None:
                 # A monitor takes every code but 0 for a failure, and a question without an answer is none.
                 about = {"summary": masked(word) or "nothing to do", "exit_code": code, **run.details}
-                ping.send_end(0 if code == NOT_FOUND else code, about)
+                ping.send_end(0 if code == ExitCode.NOT_FOUND else code, about)
 
 
 LARGEST = 1_000_000  # bytes; up to three older files of that size are kept

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import NOT_FOUND
+from pipeline.errors import ExitCode
 from pipeline.store.file_store import FileStore
 from pipeline.store.segments import parse, seal
 from tests.commanding import everything, said, workspace_in
@@ -132,7 +132,7 @@ def test_a_talk_that_was_continued_on_both_has_the_questions_of_both(whole: Path
     assert said(first, "ask", "depth", "How deep is the harbour?").code == 0
     second = shutil.copytree(first, tmp_path / "server")
     assert said(first, "ask", "--continue", "Where do ships wait at night?").code == 0
-    assert said(second, "ask", "--continue", "Which ships are longer than 80 metres?").code in {0, NOT_FOUND}
+    assert said(second, "ask", "--continue", "Which ships are longer than 80 metres?").code in {0, ExitCode.NOT_FOUND}
     files = [{path.name for path in (folder / "events" / "talks").iterdir()} for folder in (first, second)]
     assert len(files[0] & files[1]) == 1
     synced(first, second)
@@ -142,4 +142,4 @@ def test_a_talk_that_was_continued_on_both_has_the_questions_of_both(whole: Path
     questions = ("How deep is the harbour?", "Where do ships wait at night?", "Which ships are longer than 80 metres?")
     assert all(question in asked for question in questions)
     assert said(first, "verify").code == 0
-    assert said(first, "ask", "--continue", "How deep is it at low tide?").code in {0, NOT_FOUND}
+    assert said(first, "ask", "--continue", "How deep is it at low tide?").code in {0, ExitCode.NOT_FOUND}

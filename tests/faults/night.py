@@ -27,7 +27,7 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import Record
 from pipeline.domain.session_rules import ResearchSession
 from pipeline.engine import loop
-from pipeline.errors import NOT_FOUND
+from pipeline.errors import ExitCode
 from pipeline.ops import citation_audit
 from pipeline.ops.console_output import LOG_FILE
 from pipeline.research import performing
@@ -170,7 +170,7 @@ def disagreeing(space: Workspace, said: Said, failed: Sequence[str]) -> Iterator
     ``failed`` are the files and folders at which an operation failed: of the two files the night could then say nothing there, or
     nothing more, because the file was in its place and only its folder was not synced.
     """
-    bad = said.code not in {0, NOT_FOUND}
+    bad = said.code not in {0, ExitCode.NOT_FOUND}
     last = workspace_adapters.last_run(space.folder)
     remembered = not any("last-run.json" in place or place.endswith(("/local/tmp", "/events/local")) for place in failed)
     if remembered and last.get("exit_code") != said.code:

@@ -15,8 +15,9 @@ from pipeline.cli.main import cli
 from pipeline.config import workspace_starter
 from pipeline.config.keys import Keys, read_keys
 from pipeline.config.settings import load_workspace
+from pipeline.errors import most_urgent
 from pipeline.net.client import HttpClient, Policy
-from pipeline.ops.doctor import Finding, examine, exit_code, local_findings, machine_findings, note, ok, probe, problem
+from pipeline.ops.doctor import Finding, examine, local_findings, machine_findings, probe
 from tests.commanding import said
 from tests.ops.listening import listening
 from tests.search.replies import Script, reply
@@ -38,10 +39,9 @@ def bad(folder: Path, env: dict[str, str] | None = None) -> list[Finding]:
 
 
 def test_the_worst_kind_of_problem_gives_the_exit_code() -> None:
-    assert exit_code([ok("a", "b"), note("a", "b")]) == 0
-    assert exit_code([problem("a", "b", "c", 1), problem("a", "b", "c", 4)]) == 4
-    assert exit_code([problem("a", "b", "c", 4), problem("a", "b", "c")]) == 2
-    assert exit_code([problem("a", "b", "c"), problem("a", "b", "c", 20)]) == 20
+    assert most_urgent({0}) == 0
+    assert most_urgent({0, 5, 3, 2, 1, 12, 20, 4}) == 4
+    assert [most_urgent({2, other}) for other in (20, 12, 1, 3)] == [20, 12, 1, 2]
 
 
 def only(findings: list[Finding]) -> Finding:
@@ -78,7 +78,7 @@ def test_a_provider_without_its_key_is_a_problem_also_for_a_single_query(folder:
     (folder / "queries.yaml").write_text("settings: {search: [tavily]}\nqueries:\n- {query: a, search: [searxng], model: b}\n")
     found = bad(folder)
     assert [finding.about for finding in found] == ["search", "query a"]
-    assert exit_code(found) == 2
+    assert {finding.exit_code for finding in found} == {2}
 
 
 def test_a_proxy_that_pages_do_not_use_is_worth_a_note_without_its_password(folder: Path) -> None:
