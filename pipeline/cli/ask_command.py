@@ -18,7 +18,7 @@ from pipeline.cli.run_support import in_its_night
 from pipeline.config.queue_file import add_query
 from pipeline.config.services import reasoner_for
 from pipeline.config.settings import QUEUE_FILE
-from pipeline.domain.budget import Budget, Caps, CombinedBudget
+from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.records import stream_id
 from pipeline.domain.events.talk_events import Scope, TalkOpened
 from pipeline.domain.talk import TalkScope, TalkState, Turn, latest_talk, read_talk, talk_scope
@@ -36,7 +36,7 @@ from pipeline.text.times import timestamp
 from pipeline.vault.identity import is_retired
 from pipeline.vault.output.user_text import AskedLine, asked_lines
 from pipeline.wiring.log_writers import context_of
-from pipeline.wiring.session_adapters import AdapterFactory, Charged
+from pipeline.wiring.session_adapters import AdapterFactory
 from pipeline.wiring.workspace_adapters import source_notes
 
 _PROMPT = "? "
@@ -138,7 +138,7 @@ async def _context_of_talk(env: RunEnvironment, state: TalkState, sessions: Sequ
 
     async with aclosing(AdapterFactory(env.workspace, env.store, env.keys, night=env.night, wait_s=_WAIT_S)) as factory:
         budget = Budget(Caps(state.budget_usd), name="talk", spent=state.cost())
-        pages = Charged(factory.documents, CombinedBudget((budget, env.night) if env.night else (budget,)))
+        pages = factory.documents_for(budget)
         yield TalkContext(
             None if state.reasoner == EXTRACTIVE else factory.model_for(state.reasoner, budget),
             pages,

@@ -21,7 +21,7 @@ from pipeline.batch.night_account import ended_event
 from pipeline.batch.night_workers import NightWorker, open_night, reasons_of
 from pipeline.batch.session_pool import PASSED, with_limits
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, environment_of
-from pipeline.cli.run_support import Lines, batch_of, config_of, context_of, in_its_night, prepare, run_async, sessions_at_once
+from pipeline.cli.run_support import Lines, batch_of, context_of, in_its_night, prepare, run_async, sessions_at_once
 from pipeline.config.services import LOCAL
 from pipeline.config.settings import store_address
 from pipeline.domain.budget import Budget, SharedPart
@@ -76,7 +76,7 @@ async def distribute(
     if before is not None:
         env.console.say(f"the night's {before.batch} is not over: it goes on", dim=True)
         return await view.show(before.batch)
-    searches = {config_of(env, decision.query).search for decision in due}
+    searches = {env.config_of(decision.query).search for decision in due}
     documents = postgres_adapters.fingerprint_of_documents(env.workspace)() if any(LOCAL in names for names in searches) else ""
     if (LOCAL,) in searches and not documents:
         workspace_adapters.corpus_files(env.workspace)  # says why

@@ -13,7 +13,7 @@ from pipeline.batch.session_lifecycle import adopted_config, has_work_left
 from pipeline.batch.session_pool import ends_at
 from pipeline.cli.command_parts import report_left_out
 from pipeline.cli.run_environment import Request, RunEnvironment, environment_of
-from pipeline.cli.run_support import config_of, sessions_at_once
+from pipeline.cli.run_support import sessions_at_once
 from pipeline.config.services import LOCAL, SearchChoice, search_for
 from pipeline.domain.session_rules import ResearchSession
 from pipeline.ops.console_output import Console
@@ -63,7 +63,7 @@ def _entry(env: RunEnvironment, decision: Decision, factory: AdapterFactory) -> 
     """Return what would be done about a due query; ``worst_usd`` is None if there is no cap."""
     query, settings = decision.query, env.workspace.queue.settings
     state = ResearchSession.open(env.store, decision.session).state if decision.action in {"resume", "retry"} else None
-    fresh = config_of(env, query)
+    fresh = env.config_of(query)
     if state and decision.action == "retry" and not has_work_left(state, fresh):
         state = None
     config = adopted_config(state.config, fresh) if state else fresh

@@ -16,7 +16,6 @@ from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, arc
 from pipeline.cli.run_support import (
     Lines,
     batch_of,
-    config_of,
     consolidate_after_run,
     context_of,
     in_its_night,
@@ -128,7 +127,7 @@ async def _run_batch(run: UnattendedRun, env: RunEnvironment, decided: Decisions
     """Check what every due query needs before the first one starts; then research them."""
     console, workspace = env.console, env.workspace
     due = [decision for decision in decided.decisions if decision.due][: request.selection.limit]
-    searches = {config_of(env, decision.query).search for decision in due}
+    searches = {env.config_of(decision.query).search for decision in due}
     async with aclosing(AdapterFactory(workspace, env.store, env.keys, night=env.night)) as factory:
         prepare(console, workspace, factory, searches)
         context = context_of(env, Lines(console).listen, run, request.until)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pipeline.batch.due_queries import ANYWHERE, Decision, Selection, archived, decide
 from pipeline.cli.command_parts import read_sessions
 from pipeline.config.keys import Keys
-from pipeline.config.services import Documents
+from pipeline.config.services import Documents, config_for
 from pipeline.config.settings import Workspace, keys_of, load_workspace, machine_of
 from pipeline.domain.events.records import begin_of, kind_of
 from pipeline.ops.console_output import PRINTED, Console
@@ -22,8 +22,9 @@ from pipeline.wiring import workspace_adapters
 from pipeline.wiring.store_adapters import refuse_missing_log, store_of
 
 if TYPE_CHECKING:
+    from pipeline.config.queue_schema import Query
     from pipeline.domain.budget import Budget
-    from pipeline.domain.values import Cost
+    from pipeline.domain.values import Cost, ResearchConfig
 
 _log = logging.getLogger("pipeline.cli.run_environment")
 
@@ -76,6 +77,14 @@ class RunEnvironment:
     def machine(self) -> str:
         """The name of this computer in the log."""
         return machine_of(self.workspace.folder)
+
+    def config_of(self, query: Query) -> ResearchConfig:
+        """Return the limits that a new session on a query runs under.
+
+        Raises:
+            UsageError: it names a model or a provider that is not set up.
+        """
+        return config_for(query, self.workspace.queue.settings, self.keys, self.documents())
 
     def decisions_for(self, request: Request, *, read_only: bool = False, again: bool = False) -> Decisions:
         """Return what to do about each query of the request; ``read_only`` and ``again`` as in ``read_sessions``."""

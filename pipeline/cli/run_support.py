@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator, Callable, Collection, Coroutine
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any, TypeVar
 
 from pipeline.batch.consolidation import Consolidated, Recaller
@@ -18,14 +17,13 @@ from pipeline.batch.session_pool import SESSIONS_AT_ONCE, Batch, with_limits
 from pipeline.cli.command_parts import read_sessions
 from pipeline.cli.presentation import happened, price
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment
-from pipeline.config.queue_schema import Query
-from pipeline.config.services import LOCAL, config_for, reasoner_for, secrets_of
+from pipeline.config.services import LOCAL, reasoner_for, secrets_of
 from pipeline.config.settings import Workspace
 from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.night_events import PassagesEmbedded
 from pipeline.domain.events.session_events import NO_EVIDENCE, EventBase, ResearchFailed, RunStarted
 from pipeline.domain.state import SessionState
-from pipeline.domain.values import EXTRACTIVE, Cost, ResearchConfig
+from pipeline.domain.values import EXTRACTIVE, Cost
 from pipeline.engine.run_context import Listener, RunContext, SteadyClock
 from pipeline.errors import UsageError
 from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask
@@ -66,15 +64,6 @@ def sessions_at_once(workspace: Workspace) -> int:
     return max(SESSIONS_AT_ONCE, workspace.queue.settings.limits.concurrency // 2)
 
 
-def config_of(env: RunEnvironment, query: Query) -> ResearchConfig:
-    """Return the limits that a new session on a query runs under.
-
-    Raises:
-        UsageError: it names a model or a provider that is not set up.
-    """
-    return config_for(query, env.workspace.queue.settings, env.keys, env.documents())
-
-
 def in_its_night(env: RunEnvironment, request: Request = NO_OPTIONS) -> RunEnvironment:
     """Return the environment with what the night has cost so far, and with what is left of its cap as the budget of all work.
 
@@ -99,7 +88,7 @@ def batch_of(
 ) -> Batch:
     """Return a run's batch; without ``step_context_of`` others research its sessions."""
     queue, at_once = env.workspace.queue, sessions_at_once(env.workspace)
-    batch = Batch(env.store, queue, step_context_of, partial(config_of, env), context, at_once, archived=decided.archived)
+    batch = Batch(env.store, queue, step_context_of, env.config_of, context, at_once, archived=decided.archived)
     batch.spent, batch.granted_usd = env.spent or Cost(), env.granted_usd
     if queue.settings.memory != "off":
         batch.recall = Recaller(env.store)

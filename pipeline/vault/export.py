@@ -32,7 +32,7 @@ from pipeline.system.files import read_bytes, read_text, write
 from pipeline.text.normalise import one_line
 from pipeline.vault.model import Quoted, key_of, readings_by_url, stored_cards
 from pipeline.vault.note import BETWEEN_NAMES, block_id, citekey
-from pipeline.vault.output.escaping import WIKILINK, address, linked_host, inert, web_address
+from pipeline.vault.output.escaping import WIKILINK, address, inert, linked_host, web_address
 from pipeline.vault.output.markdown import flat
 from pipeline.vault.output.user_text import BOX
 

@@ -191,6 +191,10 @@ class AdapterFactory:
         """
         return self._model(model).for_query((budget, self._night))
 
+    def documents_for(self, budget: Budget) -> Charged:
+        """Return the search of the documents and the stored pages, which may spend what this budget and the night have left."""
+        return Charged(self.documents, CombinedBudget((budget, self._night)))
+
     def may_cost(self, config: ResearchConfig) -> bool:
         """Return whether a session of that config may cost money; the network is not asked.
 
