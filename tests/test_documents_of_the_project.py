@@ -36,7 +36,6 @@ WITH_EXAMPLES = [page for page in PAGES if page.parent in (ROOT, ROOT / "docs") 
 @pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: page.name)
 def test_every_example_of_the_queue_is_valid(page: Path, tmp_path: Path) -> None:
     examples = re.findall(r"(?ms)^ *```yaml\n(.*?)^ *```", page.read_text())
-    assert examples
     for number, example in enumerate(map(textwrap.dedent, examples)):
         file = tmp_path / f"{number}.yaml"
         file.write_text(example if "queries:" in example else f"{example}queries:\n  - What is a log?\n")

@@ -62,11 +62,9 @@ def failed_event(query_id: str, query: str, state: SessionState, error: Exceptio
     return ended_event(query_id, query, state, "failed", why, cause_of(error) if isinstance(error, LogError) else "")
 
 
-_CODE_BY_CAUSE = {
-    **LOG_TROUBLE,
-    "refused": ExitCode.REFUSED,
-    **dict.fromkeys(("cap", "limit", "stopped", "outage"), ExitCode.UNFINISHED),
-}
+_CODE_BY_CAUSE = (
+    LOG_TROUBLE | {"refused": ExitCode.REFUSED} | dict.fromkeys(("cap", "limit", "stopped", "outage"), ExitCode.UNFINISHED)
+)
 _CODE_BY_COUNT = {"failed": ExitCode.FAILED, "not_found": ExitCode.NOT_FOUND}
 
 

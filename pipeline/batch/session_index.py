@@ -64,12 +64,9 @@ def read_all(store: EventStore, kept: Path | None = None, *, writable: bool = Tr
                 ended = [json.loads(record.data) for record in store.load(name) if record.type == "query.ended"]
                 fresh[name] = tuple(session for event in ended if (session := event.get("session")))
             else:
-                from pipeline.domain.session_rules import (  # it folds: only where a session has changed
-                    ResearchSession,
-                    summary_of,
-                )
+                from pipeline.domain import session_rules  # it folds: only where a session has changed
 
-                fresh[name] = summary_of(ResearchSession.open(store, name).state)
+                fresh[name] = session_rules.summary_of(session_rules.ResearchSession.open(store, name).state)
         except LogError as error:
             if not is_night:  # of a night that cannot be read, building the vault says so
                 damaged[name] = error

@@ -21,6 +21,7 @@ from pipeline.config.settings import QUEUE_FILE
 from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.records import stream_id
 from pipeline.domain.events.talk_events import Scope, TalkOpened
+from pipeline.domain.findings import page_of
 from pipeline.domain.talk import TalkScope, TalkState, Turn, latest_talk, read_talk, talk_scope
 from pipeline.domain.values import EXTRACTIVE
 from pipeline.engine.run_context import RunContext
@@ -29,7 +30,6 @@ from pipeline.errors import ExitCode, ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import PRINTED, Console, end
 from pipeline.ports import EventStore
 from pipeline.search.corpus_files import Corpus
-from pipeline.text.addresses import page_of
 from pipeline.text.normalise import slug
 from pipeline.text.ranking import page_origin
 from pipeline.text.times import timestamp

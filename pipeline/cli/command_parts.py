@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -15,14 +14,11 @@ import click
 
 from pipeline.batch.session_index import SessionIndex, read_all
 from pipeline.config.settings import QUEUE_FILE, Workspace, load_workspace, store_address
-from pipeline.config.vault_queue import QUEUE_NOTE, linked
 from pipeline.domain.events.records import kind_of
-from pipeline.domain.summary import Summary
 from pipeline.errors import ExitCode, NoWorkspace, ResearchError, SessionUnknown
 from pipeline.ops.console_output import PRINTED, Console, note_damage
 from pipeline.ports import EventStore
-from pipeline.system.folders import Obstacle, Tree
-from pipeline.text.normalise import digest_of, first_few, spelling_free
+from pipeline.text.normalise import digest_of, first_few
 from pipeline.text.times import length_of
 from pipeline.vault import BuildReport
 from pipeline.wiring import workspace_adapters
@@ -166,47 +162,7 @@ def _build_vault(workspace: Workspace, mode: Literal["new", "all", "check"]) -> 
         note_damage(read_all(store_of(folder), summaries_of(folder)).damaged.values())
     if mode == "check":
         return report
-    problems = _link_reports(workspace)
-    return replace(report, problems=(*report.problems, *problems))
-
-
-def _link_reports(workspace: Workspace) -> list[str]:
-    """Link each question in the vault's queue to its newest report; return what could not be written, and why.
-
-    What to link follows from the log alone, so a run that was killed is made good by the next run or build, and a second pass
-    changes nothing. A note that changes meanwhile is left to the next build.
-    """
-    folder, queries = workspace.folder, workspace.queue.queries
-    vault = folder / "vault"
-    if workspace.queue.settings.vault_queue == "ignore" or not (vault / QUEUE_NOTE).exists():
-        return []
-    by_block = {query.id: query for query in queries if query.file}
-    by_text = {spelling_free(query.text): query for query in queries}
-    words = {"complete": "Report", "not-found": "Not found"}
-
-    @cache
-    def reported() -> list[tuple[Summary, str]]:  # with their paths, the latest first; they are read only for the first question
-        report, known = workspace_adapters.report_of(folder), read_all(store_of(folder), summaries_of(folder))
-        ended = ((one, report(one.id)) for one in known.sessions if one.status in words)
-        found = [(one, path.removeprefix("vault/").removesuffix(".md")) for one, path in ended if path]
-        return sorted(found, key=lambda one: (one[0].started_at, one[0].id), reverse=True)
-
-    def find(text: str, identity: str) -> tuple[str, str] | None:
-        query = by_block.get(identity) or by_text.get(spelling_free(text))
-        latest, path = next((one for one in reported() if query and one[0].query_id == query.id), (None, ""))
-        if latest is None or spelling_free(latest.query) != spelling_free(text):
-            return None  # edited since: not researched yet
-        return path, f"{words[latest.status]}, {latest.started_at[:10]}"
-
-    with closing(Tree(vault)) as tree:
-        try:
-            data = tree.read(QUEUE_NOTE) or b""
-            fresh = linked(data.decode("utf-8"), find).encode()
-            if fresh != data and tree.read(QUEUE_NOTE) == data:
-                tree.write(QUEUE_NOTE, fresh, durable=True)
-        except (Obstacle, OSError, UnicodeDecodeError) as error:
-            return [f"vault/{QUEUE_NOTE}: its questions are not linked to their reports: {error}"]
-    return []
+    return replace(report, problems=(*report.problems, *workspace_adapters.link_reports(workspace)))
 
 
 def _print_notices(console: Console, report: Any) -> None:

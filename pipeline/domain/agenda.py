@@ -14,7 +14,7 @@ from itertools import chain, takewhile
 from pipeline.domain import steps as s
 from pipeline.domain.events.session_events import NO_EVIDENCE
 from pipeline.domain.findings import chosen_pages, facts_of, may_be_read, wave_of
-from pipeline.domain.report_parts import BEGINNING, cites_anything, facts_of_parts, kept_text
+from pipeline.domain.report_parts import BEGINNING, facts_of_parts, items_of, kept_text
 from pipeline.domain.state import STOPPED, Failure, SearchDone, SessionState, Worker, search_nodes
 from pipeline.domain.values import PlanNode
 from pipeline.text.normalise import counted
@@ -248,7 +248,7 @@ def report_steps(state: SessionState) -> Iterator[s.Step]:
         steps = [beginning]
     if steps:
         yield from steps
-    elif cites_anything(kept_text(state)[0]):
+    elif any(item.sentence and item.sentence.facts for item in items_of(kept_text(state)[0])):
         yield from last_steps(state)
     elif state.passages is None:
         yield step_or_fail(state, s.ChoosePassages())

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.domain.findings import all_facts, contradictions
+from pipeline.domain.findings import all_facts, contradictions, page_of
 from pipeline.domain.report_parts import kept_text
 from pipeline.domain.state import SUMMARY, SessionState, workers_in_order
 from pipeline.domain.values import CutSentence, Fact, Hit
-from pipeline.text.addresses import page_of
 from pipeline.text.normalise import normalised
 from pipeline.text.questions import content_stems
 from pipeline.text.words import jaccard

@@ -13,13 +13,23 @@ from urllib.parse import unquote
 
 from pipeline.domain.state import Iteration, SessionState, Worker, search_nodes, workers_in_order
 from pipeline.domain.values import Contradiction, Fact, Gap, Hit, ResearchConfig
-from pipeline.text.addresses import host_of, independent_source, page_of
+from pipeline.text.addresses import host_of
 from pipeline.text.questions import ParsedQuestion, parse_in
 from pipeline.text.ranking import StemmedText, TermStatistics, page_origin, rank_score, statistics_of, with_shares
 
 _FOUND_SHARE = 3  # beside recalled pages, of the pages of an iteration one in so many is read
 _FIRST, _OF_ONE_SITE = 5, 2
 _SURVEY_WEIGHT = 0.5  # in 12 sessions the page with the answer then came first, and the pages of the model's searches were read
+
+
+def page_of(url: str) -> str:
+    """Return a hit's page address: the url without its fragment."""
+    return url.partition("#")[0]
+
+
+def independent_source(url: str) -> str:
+    """Return the unit of independence of a source: the host of a web page (without ``www.``), or a folder's document."""
+    return host_of(url).removeprefix("www.") or page_of(url)
 
 
 def may_be_read(url: str, config: ResearchConfig) -> bool:

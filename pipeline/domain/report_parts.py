@@ -182,8 +182,3 @@ def cut_sentence(section: ReportSection, sentence: Sentence, reason: str) -> Cut
 def in_words(reason: str) -> str:
     """Return a reason on one line without keys, which say nothing to the user who reads it in the report."""
     return one_line(_EVIDENCE_KEY.sub("a quote", reason), 400)
-
-
-def cites_anything(sections: Iterable[ReportSection]) -> bool:
-    """Return whether a sentence of these sections cites a fact."""
-    return any(item.sentence and item.sentence.facts for item in items_of(sections))

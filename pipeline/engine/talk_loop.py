@@ -14,6 +14,7 @@ from pipeline.domain.budget import announce
 from pipeline.domain.events import talk_events as t
 from pipeline.domain.events.session_events import Answered, CallSent, EventBase
 from pipeline.domain.events.talk_events import MessageAsked
+from pipeline.domain.findings import page_of
 from pipeline.domain.reasoner_questions import CheckQuestion, PastTurn, Reply, StandAloneQuestion, TalkQuestion, key_of
 from pipeline.domain.talk import TalkState, TalkStep, Turn, apply, next_step, read_talk
 from pipeline.domain.values import EXTRACTIVE, Cost, Fact, Sentence
@@ -25,7 +26,6 @@ from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
 from pipeline.research.report_text import read_sentences
 from pipeline.research.step_context import StepResult, paid
 from pipeline.research.writing import checked
-from pipeline.text.addresses import page_of
 from pipeline.text.normalise import clean, digest_of, one_line
 from pipeline.text.questions import parse_in, parse_question
 from pipeline.text.words import word_count

@@ -57,7 +57,8 @@ Persistent=true
 [Install]
 WantedBy=timers.target
 """
-    return Schedule(f"{at.minute} {at.hour} * * *  {crontab_command(command)}", name, service, timer)
+    for_cron = shlex.join(command).replace("%", r"\%")  # cron runs it with /bin/sh, and a bare % would end the line
+    return Schedule(f"{at.minute} {at.hour} * * *  {for_cron}", name, service, timer)
 
 
 def program_of(argument: str, python: str) -> list[str]:
@@ -76,11 +77,6 @@ def _absolute(path: Path) -> str:
 def keys_out_of_reach(keys: Keys) -> list[str]:
     """Return the names of the keys that are set only in this shell's environment, which cron and systemd do not see."""
     return [name for name in keys.names() if name in keys.env or f"{name}_FILE" in keys.env]
-
-
-def crontab_command(command: Sequence[str]) -> str:
-    """Return a command as cron reads it: for ``/bin/sh``, and with every ``%`` escaped, which would end the line."""
-    return shlex.join(command).replace("%", r"\%")
 
 
 def systemd_command(command: Sequence[str]) -> str:

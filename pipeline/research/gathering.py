@@ -13,14 +13,13 @@ from itertools import takewhile, zip_longest
 from pipeline.config.services import LOCAL
 from pipeline.domain import steps as s
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import facts_of, may_be_read
+from pipeline.domain.findings import facts_of, may_be_read, page_of
 from pipeline.domain.reasoner_questions import PlanQuestion
 from pipeline.domain.state import GIVES_ORDERS, SessionState, Worker, asked_queries, plan_of, search_nodes, workers_in_order
 from pipeline.domain.values import Gap, Perspective, Recalled, ResearchConfig
 from pipeline.errors import AnswerInvalid, ReadFailed
 from pipeline.ports import SearchResult
 from pipeline.research.step_context import StepContext, StepResult, paid
-from pipeline.text.addresses import page_of
 from pipeline.text.model_orders import gives_orders
 from pipeline.text.normalise import clean, digest_of, one_line, slug
 from pipeline.text.questions import content_stems, parse_question

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pipeline.domain.agenda import pages_to_read
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import survey_statistics
+from pipeline.domain.findings import page_of, survey_statistics
 from pipeline.domain.reasoner_questions import ReadingQuestion, ShownPage, key_of
 from pipeline.domain.report_parts import INSTRUCTIONS, USUAL_WINDOW, window_of
 from pipeline.domain.state import SessionState, Worker, workers_in_order
@@ -20,7 +20,6 @@ from pipeline.reasoners.passages import ReadPage, choose
 from pipeline.research.gathering import new_queries, today_of
 from pipeline.research.quoted_facts import Found, facts_and_rejected
 from pipeline.research.step_context import StepContext, StepResult, paid, unusable
-from pipeline.text.addresses import page_of
 from pipeline.text.normalise import counted, one_line, tokens
 from pipeline.text.page_sections import AROUND, LEAST, Place, shown_parts, with_marks
 from pipeline.text.questions import parse_question

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator
 from pipeline.domain import steps as s
 from pipeline.domain import values as v
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import all_facts, chosen_pages, contradictions, open_gaps, query_of
+from pipeline.domain.findings import all_facts, chosen_pages, contradictions, open_gaps, page_of, query_of
 from pipeline.domain.report_parts import items_of, kept_text
 from pipeline.domain.state import SUMMARY, Failure, SearchDone, SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.errors import ObjectMissing
 from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
 from pipeline.research.step_context import StepContext, StepResult
-from pipeline.text.addresses import page_of
 from pipeline.text.normalise import counted, normalised, one_line
 from pipeline.text.questions import content_stems
 from pipeline.text.quotes import holds_quote

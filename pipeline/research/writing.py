@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pipeline.domain import values as v
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import all_facts, open_gaps
+from pipeline.domain.findings import all_facts, independent_source, open_gaps
 from pipeline.domain.reasoner_questions import Check, CheckedSentence, CheckQuestion, Clash, ReportQuestion, key_of
 from pipeline.domain.report_parts import (
     BEGINNING,
@@ -36,7 +36,6 @@ from pipeline.domain.steps import CheckReport, MendReport, StartSynthesis, Write
 from pipeline.research.gathering import today_of
 from pipeline.research.report_text import begins_item, cells_of, plain_line, read_report, read_sentence, row_of, without_item_mark
 from pipeline.research.step_context import StepContext, StepResult, paid, unusable
-from pipeline.text.addresses import independent_source
 from pipeline.text.normalise import digest_of, one_line
 from pipeline.text.questions import content_stems
 from pipeline.text.quotes import holds_quote

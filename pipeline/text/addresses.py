@@ -1,4 +1,4 @@
-"""Addresses as text: the one spelling of a page's, its host, its site, its source. Whether it may be read, ``net.guard`` says.
+"""Addresses as text: the one spelling of a page's, its host, its site. Whether it may be read, ``net.guard`` says.
 
 Two spellings of a page's address count as one source: only what cannot change the page is normalised; ``http`` stays ``http``,
 and ``www.`` stays.
@@ -86,16 +86,6 @@ def site_of(url: str) -> str:
     """Return scheme, host and port: the scope of one robots.txt."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
-
-
-def page_of(url: str) -> str:
-    """Return a hit's page address: the url without its fragment."""
-    return url.partition("#")[0]
-
-
-def independent_source(url: str) -> str:
-    """Return the unit of independence of a source: the host of a web page (without ``www.``), or a folder's document."""
-    return host_of(url).removeprefix("www.") or page_of(url)
 
 
 def _host(name: str) -> str:

@@ -6,20 +6,26 @@ import json
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from contextlib import closing
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pipeline.batch.session_index import read_all
 from pipeline.config import workspace_starter
 from pipeline.config.settings import Workspace
+from pipeline.config.vault_queue import QUEUE_NOTE, linked
+from pipeline.domain.summary import Summary
 from pipeline.errors import CorpusUnusable, SystemRefused, TemplateInvalid, UsageError
 from pipeline.site import build as site
 from pipeline.site.paths import Folders, SiteReport
 from pipeline.system import files
+from pipeline.system.folders import Obstacle, Tree
+from pipeline.text.normalise import spelling_free
 from pipeline.vault import BuildReport, build_vault
 from pipeline.vault.build import Mode
 from pipeline.vault.build_cache import hidden_notes, report_paths, source_paths
-from pipeline.wiring.store_adapters import refuse_missing_log, store_of
+from pipeline.wiring.store_adapters import refuse_missing_log, store_of, summaries_of
 
 if TYPE_CHECKING:
     from pipeline.config.services import Documents
@@ -125,6 +131,45 @@ def build(folder: Path, mode: Mode = "new", documents: Path | None = None) -> Bu
         documents=documents,
     )
     return make() if mode == "check" else _with_templates_of_now(folder, make)
+
+
+def link_reports(workspace: Workspace) -> list[str]:
+    """Link each question in the vault's queue to its newest report; return what could not be written, and why.
+
+    What to link follows from the log alone, so a run that was killed is made good by the next run or build, and a second pass
+    changes nothing. A note that changes meanwhile is left to the next build.
+    """
+    folder, queries = workspace.folder, workspace.queue.queries
+    vault = folder / "vault"
+    if workspace.queue.settings.vault_queue == "ignore" or not (vault / QUEUE_NOTE).exists():
+        return []
+    by_block = {query.id: query for query in queries if query.file}
+    by_text = {spelling_free(query.text): query for query in queries}
+    words = {"complete": "Report", "not-found": "Not found"}
+
+    @cache
+    def reported() -> list[tuple[Summary, str]]:  # with their paths, the latest first; they are read only for the first question
+        report, known = report_of(folder), read_all(store_of(folder), summaries_of(folder))
+        ended = ((one, report(one.id)) for one in known.sessions if one.status in words)
+        found = [(one, path.removeprefix("vault/").removesuffix(".md")) for one, path in ended if path]
+        return sorted(found, key=lambda one: (one[0].started_at, one[0].id), reverse=True)
+
+    def find(text: str, identity: str) -> tuple[str, str] | None:
+        query = by_block.get(identity) or by_text.get(spelling_free(text))
+        latest, path = next((one for one in reported() if query and one[0].query_id == query.id), (None, ""))
+        if latest is None or spelling_free(latest.query) != spelling_free(text):
+            return None  # edited since: not researched yet
+        return path, f"{words[latest.status]}, {latest.started_at[:10]}"
+
+    with closing(Tree(vault)) as tree:
+        try:
+            data = tree.read(QUEUE_NOTE) or b""
+            fresh = linked(data.decode("utf-8"), find).encode()
+            if fresh != data and tree.read(QUEUE_NOTE) == data:
+                tree.write(QUEUE_NOTE, fresh, durable=True)
+        except (Obstacle, OSError, UnicodeDecodeError) as error:
+            return [f"vault/{QUEUE_NOTE}: its questions are not linked to their reports: {error}"]
+    return []
 
 
 def _refuse_inside_the_log(folder: Path, made: str) -> None:
