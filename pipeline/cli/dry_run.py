@@ -102,7 +102,7 @@ def _lines(plan: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
     for place, entry in enumerate(due, start=1):
         lines.append(f"{place:>4}. {words[entry['action']]:<11} {entry['id']:<40}  {_money(entry['worst_usd'])}")
         asked = f", at most {entry['calls']} calls with about {entry['tokens_in']:,} tokens" if entry["calls"] else ""
-        asked += f", about {entry['about_usd']:.2f} USD by your prices" if entry["about_usd"] is not None else ""
+        asked += f", about {money(entry['about_usd'])} by your prices" if entry["about_usd"] is not None else ""
         lines.append(f"      {one_line(entry['reason'], 100)}; {entry['reasoner']}, {' '.join(entry['search'])}{asked}")
     for name, why in (("beyond_limit", "beyond the limit"), ("left", "left as it is")):
         shown = [f"      {words[entry['action']]:<11} {entry['id']:<40}  {why}: {entry['reason']}" for entry in plan[name]]

@@ -23,13 +23,13 @@ from pipeline.domain.state import (
 from pipeline.domain.summary import Summary
 from pipeline.domain.values import Cost
 from pipeline.errors import LOG_TROUBLE
-from pipeline.text.normalise import bill, clean, counted, duration, first_few, money, one_line
+from pipeline.text.normalise import bill, clean, counted, duration, first_few, one_line
 
 
 def price(spent: Cost | Summary, tokens: int) -> str:
     """Return money and tokens, or ``no cost``."""
     said = bill(spent.charged_usd, spent.assumed_usd, spent.expected_usd)
-    return f"{said or money(0)}, {tokens:,} tokens" if said or tokens else "no cost"
+    return f"{said or 'no charge'}, {tokens:,} tokens" if said or tokens else "no cost"
 
 
 def repair_lines(repair: Any) -> Iterator[str]:

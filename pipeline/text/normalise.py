@@ -127,10 +127,10 @@ def duration(seconds: float) -> str:
 
 
 def money(usd: float) -> str:
-    """Return an amount as ``0 USD``, ``0.0042 USD``, ``1.25 USD``."""
+    """Return an amount as ``0``, ``$0.0042``, ``$1.25``."""
     if usd <= 0:
-        return "0 USD"
-    return f"{usd:,.2f} USD" if usd >= 0.01 else f"{usd:.4f} USD"
+        return "0"
+    return f"${usd:,.2f}" if usd >= 0.01 else f"${usd:.4f}"
 
 
 def bill(charged: float, unknown: float = 0.0, likely: float = 0.0) -> str:
