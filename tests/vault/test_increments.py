@@ -12,7 +12,7 @@ from pipeline.errors import TemplateInvalid
 from pipeline.system.folders import Look, Tree
 from pipeline.vault.note import KINDS
 from tests.fakes import MemoryStore
-from tests.vault.builders import PAGES, Story, Workplace, afresh, change, looks
+from tests.vault.builders import PAGES, Failing, Story, Workplace, afresh, change, looks
 
 
 class Counting(MemoryStore):
@@ -86,6 +86,20 @@ def test_a_broken_template_changes_nothing_and_is_forgotten_when_mended(place: W
         assert place.files() == before
     (place.templates / "worker.md.j2").write_text(good)
     place.build()
+    assert place.files() == afresh(place, place.root / "afresh")
+
+
+def test_while_a_session_cannot_be_read_nothing_is_removed_and_then_the_vault_is_as_made_anew(place: Workplace) -> None:
+    store, gone = Failing(), "2026-11-28-tides-77aa"
+    store.streams, store.objects = place.store.streams, place.store.objects
+    del store.streams[gone]
+    store.given_up.add(gone)
+    place.store, store.failing = store, "2026-11-21-power-cut-3f2a"
+    report = place.build()
+    assert report.removed == ()
+    assert [store.failing in problem for problem in report.problems] == [True]
+    store.failing = ""
+    assert place.build().removed == ("sessions/2026/session-why-are-there-tides-77aa.md",)
     assert place.files() == afresh(place, place.root / "afresh")
 
 

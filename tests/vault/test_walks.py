@@ -116,12 +116,13 @@ class Walker:
     def night(self, _note: Path | None = None) -> None:
         number, store = self.shared.number(), self.store
         date = f"2026-{1 + number // 28 % 12:02d}-{1 + number % 28:02d}"
+        query, pages = number % 5, tuple(self.dice.sample(SHELF, 3))
         story = Story(
-            store, id=f"{date}-q{number % 5}-{number:04x}", query=f"What of the question {number % 5}?",
-            query_id=f"q{number % 5}", previous=self.shared.newest.get(number % 5, ""), date=date, pages=tuple(self.dice.sample(SHELF, 3)), tags=(f"topic {number % 3}", "all"),
+            store, id=f"{date}-q{query}-{number:04x}", query=f"What of the question {query}?", query_id=f"q{query}",
+            previous=self.shared.newest.get(query, ""), date=date, pages=pages, tags=(f"topic {number % 3}", "all"),
         )  # fmt: skip
         night(store, story.whole(), date=date)
-        self.shared.newest[number % 5] = story.id
+        self.shared.newest[query] = story.id
         for name in [*store.ids("session"), *store.marks()]:
             store.release(name)
 
