@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,7 @@ from pipeline.errors import TemplateInvalid
 from pipeline.system.folders import Look, Tree
 from pipeline.vault.note import KINDS
 from tests.fakes import MemoryStore
-from tests.vault.builders import PAGES, Failing, Story, Workplace, afresh, change, looks
+from tests.vault.builders import PAGES, Failing, Story, Workplace, afresh, change, looks, night
 
 
 class Counting(MemoryStore):
@@ -87,6 +88,31 @@ def test_a_broken_template_changes_nothing_and_is_forgotten_when_mended(place: W
     (place.templates / "worker.md.j2").write_text(good)
     place.build()
     assert place.files() == afresh(place, place.root / "afresh")
+
+
+STAGES = (Story.begin, Story.planned, Story.gathered, Story.analysed, Story.reported)
+
+
+def test_after_each_step_of_each_session_and_each_night_the_vault_is_as_made_anew(tmp_path: Path) -> None:
+    store = MemoryStore()
+    place = Workplace(tmp_path / "w", store)
+
+    def build() -> None:
+        assert place.build().problems == ()
+        assert place.files() == afresh(place, tmp_path / "afresh")
+
+    first = Story(store)
+    again = Story(store, id="2026-11-28-power-cut-9c01", previous=first.id, date="2026-11-28")
+    other = Story(store, id="2026-11-29-tides-77aa", query="Why are there tides?", query_id="tides", date="2026-11-29")
+    for story in (first, again, other):
+        for stage in STAGES:
+            stage(story)
+            build()
+        night(store, story, date=story.date, archived=() if story is first else (first.query_id,))
+        build()
+    del store.streams[again.id]
+    store.given_up.add(again.id)
+    build()
 
 
 def test_while_a_session_cannot_be_read_nothing_is_removed_and_then_the_vault_is_as_made_anew(place: Workplace) -> None:
