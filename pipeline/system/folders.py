@@ -20,7 +20,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import NamedTuple
@@ -45,8 +44,7 @@ class Folder:
     @cached_property
     def mark(self) -> str:
         """The digest of the files' names and looks: another one as soon as a file came, went, or was written."""
-        found = sorted(self.files.items(), key=itemgetter(0))
-        lines = [f"{name}\0{size}\0{mtime}" for name, (size, mtime) in found]
+        lines = sorted([f"{name}\0{size}\0{mtime}" for name, (size, mtime) in self.files.items()])
         return hashlib.blake2b("\n".join(lines).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
     def with_files(self, changed: Mapping[str, Look | None]) -> Folder:
@@ -202,6 +200,15 @@ class Drift:
     def look(self, path: str) -> Look | None:
         """Return how a file was before the build, None if there was none."""
         return self.found.get(folder_of(path), NO_FOLDER).files.get(_name(path))
+
+    def untouched(self, paths: Iterable[str]) -> dict[str, Folder]:
+        """Return the folders in which, and below which, none of these files is."""
+        touched = {""}
+        for folder in set(map(folder_of, paths)):
+            while folder:
+                touched.add(folder)
+                folder = folder_of(folder)
+        return {path: found for path, found in self.found.items() if path not in touched}
 
     def record(self, touched: Mapping[str, Look | None], settled: Collection[str] = ()) -> None:
         """Store the marks of all folders after the build.

@@ -58,22 +58,24 @@ def build_vault(
 
     def built() -> BuildReport:
         with closing(Kept(state_dir, f"{program_id('vault')}-{fold_id()}")) as kept:
+            marks = store.marks(("session", "batch", "talk", "import", "vault", "prune"))
             settled = ""  # a digest of all that notes are made from; none if the templates cannot be read
             with suppress(OSError):
-                below, streams = digest_below(templates), store.marks(("session", "batch", "talk", "import", "vault", "prune"))
-                settled = digest_of(repr((sorted(streams.items()), below, str(documents))).encode("utf-8", "replace"))
+                parts = (sorted(marks.items()), digest_below(templates), str(documents))
+                settled = digest_of(repr(parts).encode("utf-8", "replace"))
             if mode == "new" and settled and kept.is_current and kept.recall(SETTLED) == settled:
                 with closing(Tree(vault)) as tree:
                     drift = kept.files.drift(tree)  # a new file may be a note that somebody put back
                 if not drift.folders:
                     drift.record({})
                     kept.commit()
-                    found = {path: one for path, one in drift.found.items() if path != OWN}  # the queue there may yet get links
-                    return BuildReport(unchanged=kept.files.count(), found=found)
+                    return BuildReport(
+                        unchanged=kept.files.count(), found=drift.untouched([f"{OWN}/"])
+                    )  # the queue there may yet get links
             from pipeline.vault.output.templates import Renderer
             from pipeline.vault.stages import Build  # all that makes notes
 
-            return Build(store, Renderer(templates), vault, kept, mode, settled, record, documents).run()
+            return Build(store, Renderer(templates), vault, kept, mode, marks, settled, record, documents).run()
 
     with ExitStack() as stack:
         if mode == "check":  # over a copy of what was derived: the file itself stays as it is, even a damaged one

@@ -50,7 +50,7 @@ class BuildReport:
 
     ``unchanged`` is the number of unchanged files. ``moved`` are the notes that a person moved since the last build, the new path
     by the old one; ``hidden`` are those that a person removed; ``united`` are further files with the id of a note, which the
-    build put together with it: the note's path by theirs. ``found`` are the folders of the vault, if nothing in them was changed.
+    build put together with it: the note's path by theirs. ``found`` are the folders of the vault in which it changed nothing.
     """
 
     written: tuple[str, ...] = ()

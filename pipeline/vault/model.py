@@ -430,9 +430,9 @@ class Values:
     cannot be read, and why.
     """
 
-    def __init__(self, store: EventStore, kept: Kept) -> None:
-        self._store, self._kept = store, kept
-        self.marks: dict[str, str] = {}
+    def __init__(self, store: EventStore, kept: Kept, marks: Mapping[str, str]) -> None:
+        self._store, self._kept, self.marks = store, kept, marks
+        self._streams = grouped((kind_of(name), name) for name in marks)
         self.problems: list[str] = []
         known = kept.summaries()
         cards = self._read(known, "session", "the notes of", Card, partial(read_card, store)).values()
@@ -440,15 +440,15 @@ class Values:
         self.batches: dict[str, Batch] = self._read(known, "batch", "the night of", Batch, partial(batch_of, store))
         self.talks: dict[str, TalkState] = self._read(known, "talk", "what was asked in", TalkState, partial(read_talk, store))
         self.imports: dict[str, str] = self._read(known, "import", "the note of", str, self._import)
-        kept.drop_summaries(known.keys() - self.marks.keys())
+        kept.drop_summaries(known.keys() - marks.keys())
 
     def _read(
         self, known: Mapping[str, tuple[str, bytes]], kind: Kind, what: str, of: Any, make: Callable[[str], Any]
     ) -> dict[str, Any]:
         """The summaries of the streams of a kind; ``make`` returns None for one that has not begun."""
         found, stored = {}, TypeAdapter[Any](of | None)
-        for name, mark in self._store.marks((kind,)).items():
-            self.marks[name] = mark
+        for name in self._streams.get(kind, ()):
+            mark = self.marks[name]
             if name in known and known[name][0] == mark:
                 with suppress(ValidationError):  # what is damaged is made again
                     found[name] = stored.validate_json(known[name][1])

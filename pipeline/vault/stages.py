@@ -24,7 +24,7 @@ from pipeline.ports import EventStore
 from pipeline.system.files import read_bytes
 from pipeline.system.folders import Obstacle, Tree
 from pipeline.text.normalise import digest_of
-from pipeline.vault.build_cache import SETTLED, BuildReport, Kept, KnownNote
+from pipeline.vault.build_cache import OWN, SETTLED, BuildReport, Kept, KnownNote
 from pipeline.vault.identity import Identity, is_retired, read_decisions, relink, taken_over
 from pipeline.vault.model import Beside, Card, Reading, Values, VaultModel, asked_by_owner, named, nights_from, readings_by_url
 from pipeline.vault.note import ID, Kind, Names, Note, block_id, grouped, source_path
@@ -65,8 +65,8 @@ class Part:
 class Build:
     """One build: renders every note with new content first, and only then writes the files that differ.
 
-    ``settled`` is a digest of all that notes are made from, read while no other build was running. ``record`` and ``documents``
-    are as in ``build_vault``.
+    ``marks`` are those of all streams that notes are made from, ``settled`` is a digest of these and of the rest, read while no
+    other build was running. ``record`` and ``documents`` are as in ``build_vault``.
     """
 
     store: EventStore
@@ -74,6 +74,7 @@ class Build:
     vault: Path
     kept: Kept
     mode: str
+    marks: Mapping[str, str]
     settled: str
     record: Callable[[Sequence[EventBase]], None] | None = None
     documents: Path | None = None
@@ -90,7 +91,7 @@ class Build:
         try:
             if self.mode != "new" or not self.kept.is_current:
                 self.kept.forget_derived()
-            self._values = Values(self.store, self.kept)
+            self._values = Values(self.store, self.kept, self.marks)
             self._drift = self.kept.files.drift(self._tree)
             self._decisions = read_decisions(self.store)
             ratings = list(self._new_ratings())
@@ -301,6 +302,7 @@ class Build:
             self._identity.moved,
             self._identity.hidden,
             writer.united,
+            self._drift.untouched([f"{OWN}/", *writer.left, *writer.written]),
         )
 
 
