@@ -29,6 +29,13 @@ class Converted(NamedTuple):
     faults: Faults
 
 
+class _Read:
+    """What a converter reads of a session: its original, what is wrong with it, and fields of ``ResearchImported``."""
+
+    def __init__(self, original: bytes, faults: Faults, **said: Any) -> None:
+        self.original, self.faults, self.said = original, faults, said
+
+
 def read_all(path: Path, only: str | None, redact: Redact) -> tuple[Iterator[Converted], Faults]:
     """Return the sessions at ``path``, a file or a folder, and the faults that belong to none; complete when all are read."""
     source = Source(path, redact)
@@ -48,7 +55,8 @@ def _sessions(source: Source, only: str | None) -> Iterator[Converted]:
     seen: set[tuple[str, str]] = set()
     for (kind, group), names in groups.items():
         try:
-            for one in _CONVERTERS[kind](source, group, names):
+            for read in _CONVERTERS[kind](source, group, names):
+                one = _converted(kind, group or source.root.name, read)
                 if (key := (kind, one.said.original_id)) in seen:
                     source.faults.add("is a session that was imported under another name already", one.said.origin, 1)
                 else:
@@ -77,31 +85,16 @@ def _format_of(source: Source, name: str) -> tuple[str | None, str]:
     return ("go-research", name) if path.suffix == ".json" else ("", "")
 
 
-def _made(
-    kind: str,
-    origin: str,
-    original: bytes,
-    faults: Faults,
-    claims: Sequence[ImportedClaim],
-    messages: Sequence[ImportedMessage],
-    **said: Any,
-) -> Converted:
-    records = len(claims) + len(messages) + bool(said.get("report")) + faults.left_out
-    event = ResearchImported(
-        kind=kind,
-        origin=one_line(origin, 300),
-        digest=digest_of(original),
-        claims=tuple(claims[:MOST]),
-        messages=tuple(messages[:MOST]),
-        records=records,
-        left_out=faults.left_out,
-        faults=faults.lines[:20],
-        **said,
-    )
-    return Converted(event, original, faults)
+def _converted(kind: str, origin: str, read: _Read) -> Converted:
+    faults, parts = read.faults, {name: read.said.get(name, ()) for name in ("claims", "messages")}
+    records = sum(map(len, parts.values())) + bool(read.said.get("report")) + faults.left_out
+    about = {"kind": kind, "origin": one_line(origin, 300), "digest": digest_of(read.original), "records": records}
+    held = {name: tuple(each[:MOST]) for name, each in parts.items()}
+    event = ResearchImported(**{**read.said, **about, **held}, left_out=faults.left_out, faults=faults.lines[:20])
+    return Converted(event, read.original, faults)
 
 
-def _go_session(source: Source, name: str, _names: Sequence[str]) -> Iterator[Converted]:
+def _go_session(source: Source, name: str, _names: Sequence[str]) -> Iterator[_Read]:
     """Yield the session of a file ``<state>/<id>.json`` of go-research."""
     faults, data = Faults(), source.read(name)
     session = record_of(data, name, faults)
@@ -121,16 +114,15 @@ def _go_session(source: Source, name: str, _names: Sequence[str]) -> Iterator[Co
         by, sources = ", ".join(filter(None, (one.text("worker_id"), sure))), one.texts("sources")
         claims.append(ImportedClaim(text=one.words("finding", "implication"), title=one.text("title"), by=by, sources=sources))
     question, status = session.text("query"), session.text("status")
-    yield _made(
-        "go-research", name, data, faults, claims, messages,
-        original_id=session.text("id") or PurePosixPath(name).stem, question=question, title=session.text("mode"), status=status,
+    yield _Read(data, faults,
+        claims=claims, messages=messages, original_id=session.text("id") or PurePosixPath(name).stem,
+        question=question, title=session.text("mode"), status=status, report=session.text("report", limit=LONGEST_REPORT),
         created=session.time("created_at"), updated=session.time("updated_at"),
-        report=session.text("report", limit=LONGEST_REPORT),
         queue=(question,) if question.strip() and status not in ("complete", "expanded") else (),
     )  # fmt: skip
 
 
-def _go_events(source: Source, folder: str, names: Sequence[str]) -> Iterator[Converted]:
+def _go_events(source: Source, folder: str, names: Sequence[str]) -> Iterator[_Read]:
     """Yield the session of a folder of go-research with one file an event, by name: a version may be there twice."""
     faults, contents = Faults(), _contents(source, folder, names, source.faults)
     claims, messages = [], []
@@ -146,8 +138,9 @@ def _go_events(source: Source, folder: str, names: Sequence[str]) -> Iterator[Co
             faults.add("is no event: it has no “type”", where, 1)
             continue
         at, by = event.time("timestamp"), event.text("worker_id")
-        found = {"id": event.text("aggregate_id"), "question": event.text("query"), "mode": event.text("mode"), "created": at}
-        said = {**found, **{key: value for key, value in said.items() if value}, "updated": at or said.get("updated", "")}
+        found = {"original_id": event.text("aggregate_id"), "question": event.text("query"), "title": event.text("mode")}
+        said = {**found, "created": at, **{key: value for key, value in said.items() if value}}
+        said["updated"] = at or said.get("updated", "")
         ended = {"research.completed": "complete", "research.failed": "failed", "research.cancelled": "cancelled"}
         said["status"] = ended.get(kind, said["status"])
         said["report"] = event.text("full_content", "summary", limit=LONGEST_REPORT) or said.get("report", "")
@@ -161,13 +154,9 @@ def _go_events(source: Source, folder: str, names: Sequence[str]) -> Iterator[Co
     if not messages:
         source.faults.take(faults)
         raise Unreadable("has no event that can be read")
-    question = said["question"]
-    yield _made(
-        "go-research-events", folder or source.root.name, archived(contents), faults, claims, messages,
-        original_id=said["id"] or PurePosixPath(folder).name or source.root.name, question=question, title=said["mode"],
-        status=said["status"], created=said["created"], updated=said["updated"], report=said["report"],
-        queue=(question,) if question.strip() and said["status"] != "complete" else (),
-    )  # fmt: skip
+    said["original_id"] = said["original_id"] or PurePosixPath(folder).name or source.root.name
+    queue = (said["question"],) if said["question"].strip() and said["status"] != "complete" else ()
+    yield _Read(archived(contents), faults, **said, claims=claims, messages=messages, queue=queue)
 
 
 def _contents(source: Source, folder: str, names: Sequence[str], faults: Faults) -> dict[str, bytes]:
@@ -198,7 +187,7 @@ _DATA = ("content", "summary", "result_summary", "result", "description", "messa
          "arguments", "name", "status", "error")  # fmt: skip
 
 
-def _aidaemon(source: Source, name: str, _names: Sequence[str]) -> Iterator[Converted]:
+def _aidaemon(source: Source, name: str, _names: Sequence[str]) -> Iterator[_Read]:
     """Yield each session of a database, then what was learnt over all. It is opened read-only, as it lies on the disk.
 
     The original of a session are its rows, one JSON object a line.
@@ -219,16 +208,15 @@ def _aidaemon(source: Source, name: str, _names: Sequence[str]) -> Iterator[Conv
             else:
                 source.faults.add("names no session; it is left out", f"{name}, {table}", 1)
     for session, found in sorted(sessions.items()):
-        yield _aidaemon_session(name, session, found)
+        yield _aidaemon_session(session, found)
     claims = []
     for table, title in _LEARNT.items():
         names = [column for column in _COLUMNS[table] if column not in ("id", title)]
         claims += [ImportedClaim(text=row.words(*names), title=row.words(title), by=table) for row in rows[table]]
     if claims:
-        learnt = [(table, row) for table in _LEARNT for row in rows[table]]
-        stem = PurePosixPath(name).name
+        learnt, stem = [(table, row) for table in _LEARNT for row in rows[table]], PurePosixPath(name).name
         title = f"What aidaemon learnt ({stem})"
-        yield _made("aidaemon", name, _lines(learnt), Faults(), claims, (), original_id=f"what {stem} learnt", title=title)
+        yield _Read(_lines(learnt), Faults(), original_id=f"what {stem} learnt", title=title, claims=claims)
 
 
 def _rows(db: sqlite3.Connection, table: str, source: Source, name: str) -> Iterator[Record]:
@@ -247,7 +235,7 @@ def _rows(db: sqlite3.Connection, table: str, source: Source, name: str) -> Iter
         source.faults.add(f"cannot be read further: {error}; the rows before are imported", where, 1)
 
 
-def _aidaemon_session(name: str, session: str, rows: Sequence[tuple[str, Record]]) -> Converted:
+def _aidaemon_session(session: str, rows: Sequence[tuple[str, Record]]) -> _Read:
     faults, messages, tasks = Faults(), [], {}
     said = {row.text("id") for table, row in rows if table == "messages"}
     for table, row in rows:
@@ -274,8 +262,8 @@ def _aidaemon_session(name: str, session: str, rows: Sequence[tuple[str, Record]
     messages.sort(key=lambda one: one.at)
     asked = [one.text for one in messages if one.role in ("user", "user_message") and one.text.strip()]
     times = sorted(one.at for one in messages if one.at) or [""]
-    return _made(
-        "aidaemon", name, _lines(rows), faults, (), messages, original_id=session, question="".join(asked[:1]), title=session,
+    return _Read(_lines(rows), faults,
+        messages=messages, original_id=session, question="".join(asked[:1]), title=session,
         status="unfinished" if tasks else "ended", created=times[0], updated=times[-1],
         queue=tuple(text for text in tasks.values() if text.strip()),
     )  # fmt: skip
@@ -286,7 +274,7 @@ def _lines(rows: Iterable[tuple[str, Record]]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
 
 
-def _graph(source: Source, folder: str, names: Sequence[str]) -> Iterator[Converted]:
+def _graph(source: Source, folder: str, names: Sequence[str]) -> Iterator[_Read]:
     """Yield a Graph of Thought: its event logs, snapshots and entities, each node as its last write left it."""
     faults = Faults()
     contents = _contents(source, folder, names, source.faults)
@@ -300,24 +288,20 @@ def _graph(source: Source, folder: str, names: Sequence[str]) -> Iterator[Conver
     if not nodes:
         source.faults.take(faults)
         raise Unreadable("holds no record of a Graph of Thought that can be read")
-    messages = []
+    messages, tasks = [], []
     for node, values in nodes.items():
         one = Record({**values, "links": ", ".join(sorted(links[node]))}, node, faults)
         text = one.words("title", "decision", "name", "content", "instructions", "description", "rationale", "alternatives",
                          "reason", "result", "retrospective", "status", "links")  # fmt: skip
         at = one.time("created_at") or one.text("first_at")
         messages.append(ImportedMessage(role=one.text("kind") or "node", text=text, at=at, by=one.text("source_agent", "agent")))
-    tasks = [
-        str(one.get("title", ""))
-        for one in nodes.values()
-        if one.get("kind") == "task" and str(one.get("status")).lower() in ("pending", "in_progress")
-    ]
+        if one.text("kind") == "task" and one.text("status").lower() in ("pending", "in_progress"):
+            tasks.append(one.text("title"))
     times = sorted(one.at for one in messages if one.at) or [""]
     named = [part for part in (*source.root.absolute().parts, *folder.split("/")) if part not in ("", "/", ".got", "events")]
     first = min(nodes.items(), key=lambda one: (one[1]["first_at"], one[0]))
-    yield _made(
-        "got", folder or source.root.name, archived(contents), faults, (), messages,
-        original_id=digest_of(repr((first[0], first[1]["first_at"])).encode("utf-8", "replace"))[:16],
+    yield _Read(archived(contents), faults,
+        messages=messages, original_id=digest_of(repr((first[0], first[1]["first_at"])).encode("utf-8", "replace"))[:16],
         title=f"Graph of Thought: {named[-1].removesuffix('.jsonl')}", status="open tasks" if tasks else "",
         created=times[0], updated=times[-1], queue=tuple(dict.fromkeys(filter(str.strip, tasks))),
     )  # fmt: skip
@@ -347,10 +331,7 @@ _Said = Iterator[tuple[str, dict[str, Any], set[str], str]]  # node, values, lin
 
 def _event(event: Record) -> _Said:
     room, _, verb = event.text("event").partition(".")
-    at, values = (
-        event.time("ts"),
-        {key: one for key, one in event.values.items() if key not in ("ts", "event", "meta", "id", "type")},
-    )
+    at = event.time("ts")
     node = _plain(event.text({"handoff": "handoff_id", "edge": "src"}.get(room, "new_id" if verb == "supersede" else "id")))
     kind, links = event.text("type").lower(), {f"AFFECTS {_plain(one)}" for one in event.texts("affects")}
     if room == "edge":
@@ -362,13 +343,11 @@ def _event(event: Record) -> _Said:
     elif verb == "supersede":
         yield node, {}, {f"SUPERSEDES {_plain(event.text('old_id'))}"}, at
     elif room in ("handoff", "decision", "reasoning"):
-        kind = room if room != "reasoning" else kind or "thought"
-        yield (
-            node,
-            {**values, "kind": kind, **({"status": f"{verb}ed".replace("eed", "ed")} if room == "handoff" else {})},
-            links,
-            at,
-        )
+        values = {key: one for key, one in event.values.items() if key not in ("ts", "event", "meta", "id", "type")}
+        values["kind"] = room if room != "reasoning" else kind or "thought"
+        if room == "handoff":
+            values["status"] = f"{verb.removesuffix('e')}ed"
+        yield node, values, links, at
     else:
         yield "", {}, set(), at
 
@@ -418,7 +397,7 @@ def _unpacked(data: bytes) -> bytes:
     return found
 
 
-_CONVERTERS: Mapping[str, Callable[[Source, str, Sequence[str]], Iterator[Converted]]] = {
+_CONVERTERS: Mapping[str, Callable[[Source, str, Sequence[str]], Iterator[_Read]]] = {
     "go-research": _go_session,
     "go-research-events": _go_events,
     "aidaemon": _aidaemon,
