@@ -8,30 +8,32 @@ from __future__ import annotations
 
 import errno
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
-from pipeline.config.queue_schema import QUERY_KEYS, Query, Queue, Settings, question
+from pipeline.config.queue_schema import Query, Queue, Settings, question
 from pipeline.config.yaml_reading import (
     MAX_BYTES,
     Fault,
     Faults,
+    Reader,
     decoded,
     fault_at,
     is_empty,
+    keys_of,
     kind,
     line_of,
+    members,
     near,
     nodes,
-    pairs,
     quoted,
-    readers_of,
     record,
     shown,
 )
@@ -40,7 +42,7 @@ from pipeline.system.files import open_folder, read_bytes, write
 from pipeline.system.process_lock import turn
 from pipeline.text import normalise as texts
 
-FIELDS = {QUERY_KEYS.get(name, name): reader for name, reader in readers_of(Query).items()}
+FIELDS = keys_of(Query)
 Field = str | int | float | Sequence[str]
 
 
@@ -54,19 +56,10 @@ def parse(data: bytes) -> tuple[Queue, tuple[Fault, ...]]:
     root, found = nodes(text)
     faults, settings, queries = list(found), Settings(), tuple[Query, ...]()
     if isinstance(root, MappingNode):
-        sections = dict[str, Node]()
-        try:
-            sections = dict(pairs(lambda node: node, ("settings", "queries"), empty=True)(root))
-        except Faults as error:
-            faults += error.found
-            sections = dict(error.values)
-        said = sections.get("settings")
-        if said and not is_empty(said):
-            try:
-                settings = record(Settings, said)
-            except Faults as error:
-                settings = Settings(**{name: value for name, value in error.values if name})
-                faults += error.found
+        sections = _readable(root, dict.fromkeys(("settings", "queries"), lambda node: node), faults, empty=True)
+        if "settings" in sections and not is_empty(sections["settings"]):
+            readers = {key: one.read for key, one in keys_of(Settings).items()}
+            settings = Settings(**_readable(sections["settings"], readers, faults))
         if "queries" in sections:
             queries = _queries(sections["queries"], text, faults)
         elif not found:
@@ -77,6 +70,15 @@ def parse(data: bytes) -> tuple[Queue, tuple[Fault, ...]]:
         message = "the file is empty" if empty or root is None else f"{kind(root)} where `queries:` belongs"
         faults.append(Fault(1, 1, message, hint))
     return Queue(settings, queries, texts.digest_of(data)), tuple(sorted(set(faults)))
+
+
+def _readable(node: Node, readers: dict[str, Reader], faults: list[Fault], *, empty: bool = False) -> dict[str, Any]:
+    """Return the values of a mapping's keys that can be read; what is wrong with the others is added to ``faults``."""
+    try:
+        return members(node, readers, empty=empty)
+    except Faults as error:
+        faults += error.found
+        return {name: value for name, value in error.values if name}
 
 
 def invalid(faults: Sequence[Fault], file: str) -> QueueInvalid:
@@ -151,10 +153,8 @@ def _queries(node: Node, source: str, faults: list[Fault]) -> tuple[Query, ...]:
             same.append(place)
         else:
             firsts[place] = first
-    slugs: dict[str, set[str]] = defaultdict(set)
-    for place, (_, query) in enumerate(found):
-        if place not in firsts and not query.id:
-            slugs[texts.slug(query.text, 40)].add(query.text)
+    own = [query.text for place, (_, query) in enumerate(found) if place not in firsts and not query.id]
+    slugs = Counter(texts.slug(text, 40) for text in own)
     named: list[Query] = []
     lines: dict[str, int] = {}
     for place, (child, query) in enumerate(found):
@@ -162,7 +162,7 @@ def _queries(node: Node, source: str, faults: list[Fault]) -> tuple[Query, ...]:
             query = replace(query, id=query.id or distinct_id(f"{query.text} {place}"), same_as=named[firsts[place]].id)
         elif not query.id:
             slug = texts.slug(query.text, 40)
-            query = replace(query, id=slug if len(slugs[slug]) == 1 else distinct_id(query.text))
+            query = replace(query, id=slug if slugs[slug] == 1 else distinct_id(query.text))
         if first := lines.get(query.id.casefold()):
             faults += fault_at(child, f"the id {query.id} is taken by line {first}", "give this one another id: `id: …`").found
         lines.setdefault(query.id.casefold(), query.line)
@@ -187,7 +187,7 @@ def _entry(node: Node, source: str) -> Query:
             raise fault_at(key, f"{said} is read as a key and its value", 'put the question in quotes: "…"')
     if "query" not in keys and not any(near(key, tuple(FIELDS)) == "query" for key in keys if key not in FIELDS):
         raise fault_at(node, "an entry without a question", 'write `query: "…"`')
-    return record(Query, node, QUERY_KEYS, id="", line=line_of(node))
+    return record(Query, node, id="", line=line_of(node))
 
 
 def _refuse_cut_off(node: Node, source: str) -> None:

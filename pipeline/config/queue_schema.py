@@ -116,8 +116,7 @@ _source = text_that(
 _share = number(0, 1, "write a number from 0 to 1, such as 0.35")
 _count = whole(1, 999_999_999)
 _price = number(0, 999_999_999, "write an amount in USD, such as 0.25, or 0")
-_PRICE_KEYS = {"input_usd": "input", "output_usd": "output", "cached_usd": "cached"}
-_prices = pairs(lambda node: record(Price, node, _PRICE_KEYS))
+_prices = pairs(lambda node: record(Price, node))
 _SEARCH_WANTED = "write search: auto, or a list: [local]"
 _search = either(choice("auto", wanted=_SEARCH_WANTED), listing(choice(*PROVIDERS), _SEARCH_WANTED, some=True))
 _EMBEDDINGS_WANTED = "write embeddings: auto, off, {folder: …} or {model: …, base_url: …}"
@@ -168,8 +167,6 @@ def question(node: Node) -> str:
     """Read a question: words to search for, on one line."""
     wanted = "write a question"
     found = text(node, wanted)
-    if not normalise.clean(found).strip():
-        raise fault_at(node, "an empty text", wanted)
     if not any(map(str.isalnum, found)):
         raise fault_at(node, f"{shown(found)} has no letter and no digit: there is nothing to search for", wanted)
     if len(found) > MAX_CHARACTERS:
@@ -217,9 +214,9 @@ class Price:
     Without it such input costs ``input_usd``.
     """
 
-    input_usd: Annotated[float, _price]
-    output_usd: Annotated[float, _price]
-    cached_usd: Annotated[float | None, _price] = None
+    input_usd: Annotated[float, _price, "input"]
+    output_usd: Annotated[float, _price, "output"]
+    cached_usd: Annotated[float | None, _price, "cached"] = None
 
     def usd(self, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> float:
         """Return the price in US dollars. ``cached_tokens`` are part of ``input_tokens``."""
@@ -378,7 +375,7 @@ class Query:
     that asks it, relative to the workspace; "" for ``queries.yaml``.
     """
 
-    text: Annotated[str, question]
+    text: Annotated[str, question, "query"]
     id: Annotated[str, _id]
     line: Annotated[int, None]
     mode: Literal["fast", "deep"] = "deep"
@@ -394,14 +391,11 @@ class Query:
     search: Annotated[Literal["auto"] | tuple[str, ...] | None, _search] = None
     model: str | None = None
     approve: Literal["plan"] | None = None
-    within: Annotated[str, _within] = ""
+    within: Annotated[str, _within, "in"] = ""
     sources: Sources = Sources()
     beyond: bool | None = None
     same_as: Annotated[str, None] = ""
     file: Annotated[str, None] = ""
-
-
-QUERY_KEYS = {"text": "query", "within": "in"}  # the fields that have another name in the file
 
 
 @dataclass(frozen=True, slots=True)

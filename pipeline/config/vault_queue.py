@@ -19,7 +19,7 @@ from typing import Any
 from yaml import Mark, Node, ScalarNode, SequenceNode
 
 from pipeline.config.queue_file import FIELDS, distinct_id
-from pipeline.config.queue_schema import QUERY_KEYS, Query, question
+from pipeline.config.queue_schema import Query, question
 from pipeline.config.yaml_reading import Fault, Faults, near, shown
 from pipeline.system.files import read_bytes
 from pipeline.text.normalise import slug, spelling_free
@@ -119,8 +119,7 @@ def _query_of(task: Task, line: int) -> Query:
     text = question(_scalar(" ".join(words), line))
     # A block id stays when the words change.
     name = f"my-{slug(task.block, 40)}" if task.block else distinct_id(text)
-    names = {key: field for field, key in QUERY_KEYS.items()}
-    values: dict[str, Any] = {names.get(key, key): FIELDS[key](node) for key, node in found.items()}
+    values: dict[str, Any] = {FIELDS[key].field: FIELDS[key].read(node) for key, node in found.items()}
     return Query(text=text, id=name, line=line, **values)
 
 

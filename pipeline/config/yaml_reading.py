@@ -1,6 +1,7 @@
 """Reads YAML into dataclasses: text → nodes with positions → values, or all faults with line, column and what to write instead.
 
-The annotations of a dataclass say how each field is read: the type's own way (``timedelta``: 7d), or the reader in ``Annotated``.
+The annotations of a dataclass say how each field is read: the type's own way (``timedelta``: 7d), or the reader in ``Annotated``,
+behind which may stand the field's other name in the file.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from difflib import get_close_matches
 from functools import cache, lru_cache
 from itertools import chain
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import yaml
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
@@ -39,11 +40,8 @@ _SYNTAX = (
     ("expected ',' or '}'", True, "a brace that is not closed, or more text after it", "close it with }, or " + _QUOTES),
     ("expected '-' indicator", False, "this does not go on the list", "start each entry with `- ` in one column, or " + _QUOTES),
     ("expected key", False, "this does not line up with the lines above", "indent it as its neighbours are, or " + _QUOTES),
-    ("undefined alias", False, "a text that starts with * is read as an alias", 'put it in quotes: "*…"'),
-    ("alphabetic or numeric character", True, "a text cannot start with * or & unquoted", _QUOTES),
-    ("comment or line break", True, "a text cannot start with > or | unquoted", _QUOTES),
-    ("tag", True, "a text cannot start with ! unquoted", _QUOTES),
 )
+_SIGNS = tuple("*&!>|@`%")  # no text begins with one of them: alias, anchor, tag, text over several lines, reserved ones
 # What YAML takes a text without quotes for.
 _MEANINGS = {"bool": "a yes/no value", "null": "nothing", "timestamp": "a date", "int": "a number", "float": "a number"}
 
@@ -167,8 +165,7 @@ def _usual(node: Node | None, text: str, depth: int = 0) -> Node | None:
         raise fault_at(node, f"lists and mappings are nested more than {_MAX_DEPTH} deep", "write it flat")
     sign = text[node.start_mark.index : node.start_mark.index + 1]
     if sign in ("&", "!"):
-        what = "an anchor" if sign == "&" else "a tag"
-        raise fault_at(node, f"a text that starts with {sign} is read as {what}", f'put it in quotes: "{sign}…"')
+        raise fault_at(node, f"a text cannot start with {sign} unquoted", _QUOTES)
     if not isinstance(node, ScalarNode):
         for child in chain.from_iterable(node.value) if isinstance(node, MappingNode) else node.value:
             _usual(child, text, depth + 1)
@@ -180,16 +177,17 @@ def _explained(error: yaml.MarkedYAMLError, text: str) -> Fault:
     problem, mark = error.problem or "this is not YAML", error.problem_mark or error.context_mark
     line, column, offset = (mark.line + 1, mark.column + 1, mark.index) if mark else (1, 1, 0)
     before = text[text.rfind("\n", 0, offset) + 1 : offset]
-    if "cannot start any token" in problem or "tab character" in problem:
-        if "\t" in before + text[offset : offset + 1]:
-            return Fault(line, column, "a tab; YAML takes only spaces for indentation", "write spaces")
-        return Fault(line, column, f"a text cannot start with {text[offset : offset + 1]} unquoted", _QUOTES)
+    if ("cannot start any token" in problem or "tab character" in problem) and "\t" in before + text[offset : offset + 1]:
+        return Fault(line, column, "a tab; YAML takes only spaces for indentation", "write spaces")
     if ("expected key" in problem or "indicator" in problem) and before.rstrip(" ").endswith(('"', "'", "]", "}")):
         return Fault(line, column, "more text after a closing quotation mark or bracket", _WHOLE)
     for words, at_start, message, hint in _SYNTAX:
         if words in problem:
             place = error.context_mark if at_start and error.context_mark else mark
             return Fault(place.line + 1 if place else 1, place.column + 1 if place else 1, message, hint)
+    for place in filter(None, (error.context_mark, mark)):
+        if (sign := text[place.index : place.index + 1]) in _SIGNS:
+            return Fault(place.line + 1, place.column + 1, f"a text cannot start with {sign} unquoted", _QUOTES)
     return Fault(line, column, f"this is not valid YAML: {problem}", _QUOTES)
 
 
@@ -330,15 +328,12 @@ def listing(each: Reader, wanted: str = "write a list: [a, b]", *, some: bool = 
     return read
 
 
-def pairs(each: Reader, keys: Sequence[str] = (), *, empty: bool = False) -> Reader:
-    """Return a reader of a mapping as pairs of key and value; ``keys`` are those it may have, () for any.
-
-    ``empty``: a key may have no value.
-    """
+def pairs(each: Reader, keys: Sequence[str] = ()) -> Reader:
+    """Return a reader of a mapping as pairs of key and value; ``keys`` are those it may have, () for any."""
 
     def read(node: Node) -> tuple[tuple[str, Any], ...]:
         known = keys or [key.value for key, _ in _pairs_of(node) if isinstance(key, ScalarNode)]
-        return tuple(_fields(node, dict.fromkeys(known, each), empty=empty).items())
+        return tuple(members(node, dict.fromkeys(known, each)).items())
 
     return read
 
@@ -348,20 +343,18 @@ def either(words: Reader, otherwise: Reader) -> Reader:
     return lambda node: words(node) if isinstance(node, ScalarNode) else otherwise(node)
 
 
-def record(cls: type[T], node: Node, names: dict[str, str] | None = None, **more: object) -> T:
-    """Return the ``cls`` that a mapping describes; ``names`` are the fields that have another name in the file.
+def record(cls: type[T], node: Node, **more: object) -> T:
+    """Return the ``cls`` that a mapping describes.
 
     Raises:
         Faults: all that is wrong with its fields; or one without a default is missing.
     """
-    other = {name: field for field, name in (names or {}).items()}
-    readers = {(names or {}).get(name, name): reader for name, reader in readers_of(cast("Any", cls)).items()}
-    values = {other.get(key, key): value for key, value in _fields(node, readers).items()}
-    for field in fields(cast("Any", cls)):
-        if field.default is MISSING and field.name not in {*values, *more}:
-            name = (names or {}).get(field.name, field.name)
-            raise fault_at(node, f"{name} is missing here", f"write {{{name}: …}}")
-    return cls(**{**more, **values})
+    keys = keys_of(cls)
+    values = members(node, {key: one.read for key, one in keys.items()})
+    for key, one in keys.items():
+        if one.is_needed and key not in values and key not in more:
+            raise fault_at(node, f"{key} is missing here", f"write {{{key}: …}}")
+    return cls(**{**more, **{keys[key].field: value for key, value in values.items()}})
 
 
 @cache
@@ -369,8 +362,8 @@ def _noticed(name: str) -> None:
     _log.warning("queries.yaml: the key %s is no longer used: %s", name, REMOVED[name])
 
 
-def _fields(node: Node, readers: dict[str, Reader], *, empty: bool = False) -> dict[str, Any]:
-    """Return the values of known keys. Keys that are unknown, given twice or without a value are faults."""
+def members(node: Node, readers: dict[str, Reader], *, empty: bool = False) -> dict[str, Any]:
+    """Return the values of known keys. Keys that are unknown, given twice or, unless ``empty``, without a value are faults."""
     seen: dict[str, int] = {}
 
     def field_of(pair: tuple[Node, Node]) -> tuple[str, Any]:
@@ -417,11 +410,24 @@ def _each(work: Any) -> list[Any]:
     return values
 
 
+class Key(NamedTuple):
+    """A key of a mapping: the field of the dataclass, how it is read, and whether it has no default."""
+
+    field: str
+    read: Reader
+    is_needed: bool
+
+
 @cache
-def readers_of(cls: type) -> dict[str, Reader]:
-    """Return how each field of a dataclass is read; without those whose reader is None: they do not stand in the file."""
-    found = {name: _reader(hint) for name, hint in get_type_hints(cls, include_extras=True).items()}
-    return {name: reader for name, reader in found.items() if reader is not None}
+def keys_of(cls: Any) -> dict[str, Key]:
+    """Return the keys of the mapping that a dataclass is read from; a field whose reader is None does not stand in the file."""
+    found = {}
+    hints = get_type_hints(cls, include_extras=True)
+    for field in fields(cls):
+        (_, *names) = getattr(hints[field.name], "__metadata__", [None])
+        if reader := _reader(hints[field.name]):
+            found[names[0] if names else field.name] = Key(field.name, reader, field.default is MISSING)
+    return found
 
 
 def _reader(hint: Any) -> Reader | None:
