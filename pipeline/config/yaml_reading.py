@@ -349,7 +349,7 @@ def record(cls: type[T], node: Node, **more: object) -> T:
     Raises:
         Faults: all that is wrong with its fields; or one without a default is missing.
     """
-    keys = keys_of(cls)
+    keys = keys_of(cast("Any", cls))
     values = members(node, {key: one.read for key, one in keys.items()})
     for key, one in keys.items():
         if one.is_needed and key not in values and key not in more:
