@@ -47,7 +47,7 @@ class TermStatistics(BaseModel):
 
 COVERAGE = 1.6  # weight beside the words: of 102 narrow questions 52 are answered in the first 150 words, with ½ it is 46
 BEST = 1.0 + COVERAGE
-BESIDE = 0.25  # weight of the words beside the cosine: see docs/models-and-web.md, "Search by meaning"
+BESIDE = 0.25  # weight of the words beside the cosine: see docs/how-it-is-built.md, "How passages are ranked"
 FLOOR = 0.32  # least coverage of a passage that is near a question: refuses most of 24 questions on other subjects, none of 40
 ASSUMED_PASSAGES = 50  # passages on other subjects, added to those of an index for the rarity of words
 _K1, _B = 1.2, 0.75
