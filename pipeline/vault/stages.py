@@ -30,8 +30,7 @@ from pipeline.vault.model import Beside, Card, Reading, Values, VaultModel, aske
 from pipeline.vault.note import ID, Kind, Names, Note, block_id, grouped, source_path
 from pipeline.vault.notes.mornings import home_note, night_note, picture, topic_note, topics_of
 from pipeline.vault.notes.parts import asked_rows, best_link
-from pipeline.vault.notes.session import import_note, report_note, session_note, worker_note
-from pipeline.vault.notes.source import source_note
+from pipeline.vault.notes.research import import_note, report_note, session_note, source_note, worker_note
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.templates import Renderer
 from pipeline.vault.output.user_text import marked, rating_of
@@ -169,8 +168,7 @@ class Build:
         self._rated = grouped((query, event) for (query, _), event in self._decisions.ratings.latest.items())
         followers = {card.previous_session: card for card in reversed(cards)}
         for card in cards:
-            beside = self._beside(model, card, followers.get(card.id), asked.get(f"session:{card.id}", ()))
-            yield self._session(card, beside)
+            yield self._session(model, card, followers.get(card.id), asked.get(f"session:{card.id}", ()))
         yield from self._source_parts(model, {url: found for url, found in readings.items() if url in noted})
         for name, path in self._values.imports.items():
             make = partial(self._import, name, path)
@@ -186,10 +184,10 @@ class Build:
         yield _of_value("home:", home_note(model, cards))
         yield Part("templates:", "", partial(copies, self.renderer.folder, "templates:"))
 
-    def _beside(self, model: VaultModel, card: Card, after: Card | None, asked: Iterable[Turn]) -> Beside:
-        """What the notes of a session show of others; ``after`` is the session that followed it."""
-        before = model.by_id.get(card.previous_session)
-        return Beside(
+    def _session(self, model: VaultModel, card: Card, after: Card | None, asked: Iterable[Turn]) -> Part:
+        """The notes of a session; ``after`` is the session that followed it, ``asked`` what was asked about it."""
+        before, own = model.by_id.get(card.previous_session), [(path, name) for name, path in card.workers.items()]
+        beside = Beside(
             before=best_link(before) if before else None,
             after=best_link(after) if after else None,
             later=best_link(after) if after and after.has_report else None,  # a session without a report takes the place of none
@@ -199,9 +197,6 @@ class Build:
             asked=asked_rows(model, asked, {reading.page.url for reading in card.read if reading.shown}),
             rated={event.fact: event.rating for event in self._rated.get(card.query_id, ()) if event.rating},
         )
-
-    def _session(self, card: Card, beside: Beside) -> Part:
-        own = [(path, name) for name, path in card.workers.items()]
 
         def made() -> Iterator[Note]:
             loaded = self._values.loaded(card, beside)
@@ -248,17 +243,16 @@ class Build:
             if not is_due and known.get(part.owner) == digest:
                 continue
             try:
-                yield from map(partial(self._rendered, part.owner), part.make())
+                for made in part.make():
+                    yield made if isinstance(made, GeneratedFile) else self._rendered(part.owner, made)
                 self._made[part.owner] = digest
             except LogError as error:
                 what = f"the notes of {part.owner.partition(':')[2]}: {error}; run `research verify` for details"
                 self._values.problems += [what] if what not in self._values.problems else []
 
-    def _rendered(self, owner: str, made: Note | GeneratedFile) -> GeneratedFile:
-        if isinstance(made, GeneratedFile):
-            return made
-        name, body = note_id(owner, made.kind, made.key), self.renderer.render(made)
-        return GeneratedFile(owner, made.kind, f"{made.path}.md", body, {**made.properties, ID: name}, name)
+    def _rendered(self, owner: str, note: Note) -> GeneratedFile:
+        name, body = note_id(owner, note.kind, note.key), self.renderer.render(note)
+        return GeneratedFile(owner, note.kind, f"{note.path}.md", body, {**note.properties, ID: name}, name)
 
     def _stale_files(self, placed: Sequence[GeneratedFile]) -> set[str]:
         """The files to remove: those of owners that are gone, and those that their owner no longer has.

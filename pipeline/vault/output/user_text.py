@@ -32,7 +32,7 @@ import json
 import re
 from base64 import urlsafe_b64encode
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
@@ -45,7 +45,7 @@ from zlib import crc32
 
 from pipeline.system.files import read_bytes
 from pipeline.text.normalise import one_line
-from pipeline.vault.note import KINDS, OWN_CLASS, OWN_TAGS, OWNED, SHARED_LISTS
+from pipeline.vault.note import KINDS, OWN_TAGS, OWNED, SHARED_LISTS
 from pipeline.vault.output import frontmatter
 from pipeline.vault.output.frontmatter import Property
 
@@ -262,21 +262,12 @@ def parse(text: str) -> OnDisk:
 
 def kept(disk: OnDisk, properties: Mapping[str, Any]) -> UserText:
     """Return what a person added to the note; ``properties`` are those that it is to have."""
-    lists = {}
+    lists, signed = {}, each(disk.entries)
     for name in SHARED_LISTS:
-        ours, known = set(_entries(properties.get(name))), each(disk.entries)
-        found = (entry for entry in dict.fromkeys(_entries(disk.properties.get(name))) if entry not in ours)
-        lists[name] = tuple(entry for entry in found if not _is_own(name, entry, known))
+        ours, entries = _entries(properties.get(name)), dict.fromkeys(_entries(disk.properties.get(name)))
+        more = (entry for entry in entries if entry not in ours and letters_of([_entry(name, entry)]) not in signed)
+        lists[name] = tuple(entry for entry in more if name != "tags" or not entry.startswith(OWN_TAGS))
     return UserText(frontmatter.lines_of_others(disk.raw, OWNED), lists, texts(disk.body))
-
-
-def _is_own(name: str, entry: str, known: Collection[str]) -> bool:
-    """Tell whether the program may have written an entry of a list; ``known`` are the letters of those that it signed."""
-    if name == "tags":
-        return entry.startswith(OWN_TAGS)
-    if name == "aliases":
-        return letters_of([_entry(name, entry)]) in known
-    return entry == OWN_CLASS or entry.startswith(f"{OWN_CLASS}-")
 
 
 def _entries(value: object) -> tuple[str, ...]:

@@ -1,14 +1,16 @@
-"""The notes of a session: of its report, of itself and of its workers.
+"""The notes of what was researched: of a session, its report and its workers, and of a source across all sessions.
 
-The report's says what is new, a summary, disagreements, sections, open questions, references; or why nothing was found. The
+A report's note says what is new, a summary, disagreements, sections, open questions, references; or why nothing was found. The
 session's and the workers' say the plan, the perspectives with their searches and facts, what failed, what stayed open. A session
 of another program has a note of the same kind: a banner that says that nothing is checked, then its report and claims.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
+from pathlib import Path
+from urllib.parse import quote as encoded
 
 from pipeline.domain.events.session_events import ReportGenerated
 from pipeline.domain.events.upkeep_events import NOT_CHECKED, Import
@@ -20,14 +22,19 @@ from pipeline.domain.values import Fact
 from pipeline.text import translations
 from pipeline.text.normalise import one_line
 from pipeline.text.ranking import page_origin
-from pipeline.vault.model import LoadedSession, is_lost, said_by
-from pipeline.vault.note import Note, View, block_id, grouped
+from pipeline.text.words import language_code
+from pipeline.vault.model import Card, LoadedSession, Quoted, Reading, is_lost, key_of, said_by
+from pipeline.vault.note import OF_PAGE, Note, View, block_id, grouped
 from pipeline.vault.notes import parts
-from pipeline.vault.output.escaping import Inert, Link, inert, plain
+from pipeline.vault.output.escaping import Inert, Link, file_address, inert, linked_host, plain, property_address, web_address
 from pipeline.vault.output.frontmatter import Property
-from pipeline.vault.output.markdown import claim_beside, is_plain, prose, statement
+from pipeline.vault.output.markdown import claim_beside, flat, is_plain, prose, statement
 
 MOST_CLAIMS, MOST_MESSAGES, LONGEST = 150, 80, 1_200  # that the note of an import shows; characters of one
+MOST = 12  # earlier answers that a report lists, and new facts; the rest is counted
+_EMPTY = ReportGenerated(title="", summary=(), sections=(), references=())
+_WORDS = 6  # at each end of a quote that a browser looks for
+_UNSAFE = str.maketrans({"-": "%2D"})  # a hyphen has a meaning of its own in a text fragment
 
 
 def session_note(loaded: LoadedSession) -> Note:
@@ -214,10 +221,6 @@ def import_note(found: Import, path: str) -> Note:
     return Note(path, "session", properties, view)
 
 
-MOST = 12  # earlier answers that a report lists, and new facts; the rest is counted
-_EMPTY = ReportGenerated(title="", summary=(), sections=(), references=())
-
-
 def report_note(loaded: LoadedSession) -> Note:
     """Return the note of a session's report; without one, the note of a question that its sources do not answer."""
     state, card, language = loaded.state, loaded.card, loaded.language
@@ -332,3 +335,99 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
         "unread": [{"place": place(one.url), "reason": one.reason} for one in found.unread if not is_lost(one)],
         "lost": [inert(one.url.removeprefix("corpus:")) for one in found.unread if is_lost(one)],
     }
+
+
+def source_note(
+    url: str, path: str, readings: Sequence[tuple[Card, Reading]], documents: Path | None = None, hidden: Collection[str] = ()
+) -> Note:
+    """Return the note of a source; ``readings`` are those of all sessions with their cards, in order of time.
+
+    ``documents`` is the folder of the user's documents. A quote that several sessions found is not said to be of one whose report
+    is ``hidden``.
+    """
+    # One of the user's documents is linked to; a path that leaves their folder is none.
+    scheme, _, inside = url.partition(":")
+    is_inside = inside and not inside.startswith(("@", "/")) and ".." not in inside.split("/") and "\0" not in inside
+    file = documents / inside if documents and scheme == "corpus" and is_inside else None
+    by_start = sorted(readings, key=lambda one: (one[0].started_at, one[0].id))
+    page, origin, first = readings[-1][1].page, page_origin(url), readings[0][1].page
+    title = next((reading.page.title for _, reading in reversed(readings) if reading.page.title.strip()), url)
+    web = "" if url.startswith("corpus:") or "pdf" in page.media_type else web_address(page.final_url or url)
+    said = (quote.text for _, reading in readings for quote in reading.quotes)
+    language = language_code(by_start[0][0].query, *said)
+    seen = [one for one in by_start if one[0].id not in hidden] or by_start
+    finds = grouped((quote.fact, (card, quote)) for card, reading in seen for quote in reading.quotes)
+    citing = grouped((card.query_id or card.id, (card, reading)) for card, reading in seen if reading.number)  # by question
+    latest_first = sorted(finds.values(), key=lambda found: (found[-1][0].started_at, found[-1][0].id), reverse=True)
+
+    def quoted(found: Sequence[tuple[Card, Quoted]]) -> View:
+        """A quote: where it is, whether it is disputed, and by which reports it is cited (of each question the latest)."""
+        (_, first), (found_by, latest) = found[0], found[-1]
+        words = translations.label("in the page", language)
+        there = f"[{words}]({web.partition('#')[0]}#{fragment_of(first.text)})" if web else ""
+        if file and first.sheet:
+            there = file_address(file, translations.label("on page {number}", language, number=str(first.sheet)), first.sheet)
+        return {
+            "text": first.text,
+            "lead": first.lead,
+            "is_plain": not first.lead and is_plain(first.text),
+            "block": Inert(block_id(first.fact)),
+            "heading": first.heading,
+            "claim": claim_beside(first.claim, first.text),
+            "disputed": latest.disputed,
+            "cited_in": tuple(
+                parts.best_link(card) for card in {card.query_id: card for card, quote in found if quote.cited}.values()
+            ),
+            "found_for": parts.best_link(found_by),
+            "found_at": found_by.started_at,
+            "there": Inert(there),
+            "sheet": first.sheet,
+        }
+
+    quotes = list(map(quoted, latest_first))
+    versions = len({one.page.digest for _, one in readings})
+    disputed = sum(bool(quote["disputed"]) for quote in quotes)
+    own: dict[str, Property] = {
+        "source_url": property_address(url),
+        "host": linked_host(url),
+        "origin": origin,
+        **{name: plain(str(getattr(page, name))) for name in OF_PAGE},
+        "quotes": len(quotes),
+        "cited_by": sum(map(len, citing.values())),
+        **({"disputed": disputed} if disputed else {}),
+        "versions": versions,
+    }
+    properties = parts.properties_of("source", title, own, created=first.at, language=language)
+    properties["aliases"] = (plain(title), key_of(first))
+    view = {
+        "title": title,
+        "address": file_address(file, parts.address_words(url, language)) if file else parts.place_of(url, language=language),
+        "origin": origin,
+        "page": page,
+        "cited_in": [
+            {
+                "report": parts.best_link(same[-1][0]),
+                "number": same[-1][1].number,
+                "quotes": same[-1][1].cited,
+                "at": same[-1][0].reported_at,
+                "earlier": len(same) - 1,
+            }
+            for same in citing.values()
+        ],
+        "quotes": [quote for quote in quotes if quote["cited_in"]],
+        "further_quotes": [quote for quote in quotes if not quote["cited_in"]],
+        "readings": len(readings),
+        "versions": versions,
+        "first_read_at": first.at,
+    }
+    return Note(path, "source", properties, view)
+
+
+def fragment_of(said: str) -> str:
+    """Return the text fragment that makes a browser scroll to a quote: ``:~:text=first%20words,last%20words``.
+
+    Source: https://wicg.github.io/scroll-to-text-fragment/ (``text=textStart,textEnd``).
+    """
+    words = flat(said).split()
+    ends = [words] if len(words) <= 2 * _WORDS else [words[:_WORDS], words[-_WORDS:]]
+    return f":~:text={','.join(encoded(' '.join(end), safe='').translate(_UNSAFE) for end in ends)}" if words else ""
