@@ -10,7 +10,7 @@ everywhere; Templater looks for its opening sign in the raw file; MathJax has co
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import groupby
 
@@ -110,6 +110,7 @@ _MATH = r"(?<![\w$\\])\$(?=[^\s$])(?P<math>[^$`\n]{1,300}?)(?<=[^\s\\])\$(?![\w$
 _BOLD = r"(?<![\w*\\])\*\*(?=[^\s*])(?P<bold>[^\n]{1,500}?)(?<=[^\s*])\*\*(?![\w*])"
 _ITALIC = r"(?<![\w*\\])\*(?=[\w`“\"'(])(?P<italic>[^*\n]{1,500}?)(?<=[\w`”\"').!?%])\*(?![\w*])"
 _MARKED = re.compile("|".join((_CODE, _MATH, _BOLD, _ITALIC)))
+_MARK = "\ue000"  # a sign without a meaning, where a marked part is put back when the words around it are inert
 _OBEYED_IN_CODE = re.compile(r"\A\s*\$?=|<%|%>|::|%%|\[\[|\]\]|\]\(|dataviewjs|\A\s|\s\Z|\{\{", re.IGNORECASE)
 _COMMAND = re.compile(r"\\([A-Za-z]+|.)")
 _COMMANDS = (
@@ -128,33 +129,17 @@ _OBEYED_IN_MATH = re.compile(r"(?<!\\)#|<%|%>|::|%%|\[\[|\]\]|\{\{|\}\}(?=\})|:/
 @lru_cache(maxsize=4_096)
 def prose(text: str, *, cell: bool = False) -> Inert:
     """Return a sentence on one line with its harmless marks; with ``cell``, for a table, where a bare bar would end the cell."""
-    line = " ".join(clean(text).split())
-    return Inert("".join(_parts(line, cell)).strip())
+    passed: list[str] = []
 
+    def taken_out(found: re.Match[str]) -> str:
+        if marked := _marked(found, cell):
+            passed.append(marked)
+        return _MARK if marked else found[0]
 
-def _parts(line: str, cell: bool) -> Iterator[str]:
-    end = 0
-    for found in _MARKED.finditer(line):
-        marked = _marked(found, cell)
-        if marked:
-            yield _plain(line[end : found.start()], line[:end], before_mark=True)
-            yield marked
-            end = found.end()
-    yield _plain(line[end:], line[:end])
-
-
-def _plain(text: str, before: str, *, before_mark: bool = False) -> str:
-    """Return text between marks made inert; what is risky at the beginning of a line only, is so only there.
-
-    A colon at its end joins with nothing where white space or, ``before_mark``, another mark follows.
-    """
-    if not text.strip():
-        return " " if text else ""
-    lead, tail = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
-    body = str(before_space(text) if tail or before_mark else inert(text))
-    if before and body.startswith("\\") and text.lstrip()[:1] in "-+(.:" and not text.lstrip().startswith("::"):
-        body = body[1:]
-    return f"{lead}{body}{tail}"
+    line = inert(_MARKED.sub(taken_out, " ".join(clean(text).replace(_MARK, "").split())))
+    for marked in passed:
+        line = Inert(line.replace(_MARK, marked, 1))
+    return line
 
 
 def _marked(found: re.Match[str], cell: bool) -> str:

@@ -135,10 +135,10 @@ def test_a_link_a_folder_or_a_pipe_in_the_way_is_left_alone_and_named(
     canary.write_text("untouched")
     note.unlink()
     put(note, canary)
-    how = note.lstat()
+    how = note.lstat().st_ino
     assert len(place.build().left_alone) == 1
     assert canary.read_text() == "untouched"
-    assert note.lstat() == how
+    assert note.lstat().st_ino == how
 
 
 def test_a_linked_folder_is_not_entered(place: Workplace, tmp_path: Path) -> None:
