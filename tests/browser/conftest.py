@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,9 +14,9 @@ from tests.browser.visiting import Site, Visitor, served
 from tests.fakes import MemoryStore
 from tests.site.scratch import Scratch
 from tests.site.test_hostile import PAYLOADS
-from tests.vault.builders import Story, a_store, built, night
+from tests.vault.builders import Story, built, night
 from tests.vault.output.test_escaping import HOSTILE
-from tests.vault.test_golden import SIGNS
+from tests.vault.test_golden import golden_files
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -37,25 +36,18 @@ HOSTILE_TAGS = ("<b>tag</b>", "javascript:alert(1)", "a b/../../c", '"><img src=
 
 
 @pytest.fixture(scope="session")
-def vault(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A vault with every kind of note in plain words, and one of a person's own."""
-    store = a_store()
-    before = "2026-11-28-power-cut-9c01"
-    other = Story(
-        store, id="2026-11-29-power-cut-aa02", previous=before, date="2026-11-29",
-        say=lambda words: words.replace("An append is durable", "A write is durable"),
-    )  # fmt: skip
-    night(store, other.whole(), date="2026-11-29")
-    place = built(tmp_path_factory.mktemp("plain"), store)
-    (place.vault / "my").mkdir()
-    shutil.copy(SIGNS, place.vault / "my")
-    return place.vault
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The site of the example vault: every kind of note in plain words, and one of a person's own."""
+    root = tmp_path_factory.mktemp("plain")
+    golden_files(root)
+    with served(root / "site") as url:
+        yield Site(root / "site", url)
 
 
 @pytest.fixture(scope="session")
-def hostile_vault(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A vault in which every text, address and tag that came from outside is hostile."""
-    store, numbers = MemoryStore(), count()
+def hostile_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The site of a vault in which every text, address and tag that came from outside is hostile."""
+    root, store, numbers = tmp_path_factory.mktemp("hostile"), MemoryStore(), count()
 
     def say(text: str) -> str:
         """The next hostile text behind each text, or in its place."""
@@ -70,23 +62,10 @@ def hostile_vault(tmp_path_factory: pytest.TempPathFactory) -> Path:
         query = "<script>alert(1)</script>?"
         stories.append(Story(store, id=name, query_id=name, query=query, pages=HOSTILE_PAGES, **given).whole())
     night(store, *stories, say=say)
-    return built(tmp_path_factory.mktemp("hostile"), store).vault
-
-
-@pytest.fixture(scope="session")
-def site(vault: Path) -> Iterator[Site]:
-    yield from _site(vault)
-
-
-@pytest.fixture(scope="session")
-def hostile_site(hostile_vault: Path) -> Iterator[Site]:
-    yield from _site(hostile_vault)
-
-
-def _site(vault: Path) -> Iterator[Site]:
-    Scratch(vault.parent).build()
-    with served(vault.parent / "site") as url:
-        yield Site(vault.parent / "site", url)
+    built(root, store)
+    Scratch(root).build()
+    with served(root / "site") as url:
+        yield Site(root / "site", url)
 
 
 @pytest.fixture(scope="package")
