@@ -20,7 +20,7 @@ from pipeline.domain.events.night_events import QueryEnded
 from tests.commanding import said, workspace_in
 from tests.fakes import MemoryStore
 from tests.nights import NOW, known, last, query, queue
-from tests.vault import links
+from tests.vault import scanner as links
 from tests.vault.builders import Story, Workplace
 
 HARBOUR = "  - {query: How deep is the harbour?, id: harbour, mode: fast, tags: [sea]}\n"

@@ -18,7 +18,7 @@ from pipeline.errors import LogUnwritable
 from scripts.write_commands import written
 from tests.commanding import copied_templates, said, workspace_in
 from tests.store.samples import files_in
-from tests.vault import links
+from tests.vault import scanner as links
 
 ROOT = Path(__file__).parents[2]
 

@@ -1,9 +1,11 @@
-"""The site against the vault: what is made, and what is left out or refused."""
+"""The site against the vault: what is made and read of it, what is left out or refused, what its templates are given."""
 
 from __future__ import annotations
 
 import os
 import re
+from dataclasses import is_dataclass
+from inspect import getmembers, signature
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -11,8 +13,9 @@ from urllib.parse import unquote
 import pytest
 
 from pipeline.errors import ResearchError, TemplateInvalid
+from pipeline.site import pages
 from pipeline.site.paths import encoded, file_of, page_of
-from tests.site.scratch import Scratch, note, scratch_vault
+from tests.site.scratch import TEMPLATES, Scratch, note, read, scratch_vault
 
 
 @pytest.fixture
@@ -161,3 +164,25 @@ def test_without_a_home_note_in_its_place_the_first_page_leads_on(scratch: Scrat
     home.write_text(text)
     scratch.build()
     assert "url=" not in scratch.html("index.html")
+
+
+@pytest.mark.parametrize("value", [one for _, one in getmembers(pages, is_dataclass) if one.__module__ == pages.__name__])
+def test_every_name_that_a_template_is_given_is_told(value: type) -> None:
+    told = (TEMPLATES / "README.md").read_text()
+    assert [name for name in signature(value).parameters if f"`{name}`" not in told] == []
+
+
+def test_every_template_is_told() -> None:
+    told = (TEMPLATES / "README.md").read_text()
+    assert [path.name for path in TEMPLATES.glob("*.j2") if f"`{path.name}`" not in told] == []
+
+
+def test_what_a_passage_says_describes_a_report_and_not_its_boxes_or_its_place() -> None:
+    draft = read("> [!abstract] Nearest\n> > The words.\n> >\n> > — [[a|A place]]\n> >\n> > - [ ] useful\n> > - [ ] wrong\n")
+    assert draft.summary == "The words."
+    assert "useful" not in "".join(draft.text)
+
+
+def test_the_text_of_a_marked_block_can_be_quoted() -> None:
+    draft = read("> “Quoted *words*.”\n\n^q-1\n\nPlain text. ^q-2\n")
+    assert draft.blocks == {"q-1": "Quoted words.", "q-2": "Plain text."}

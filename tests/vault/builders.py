@@ -23,7 +23,7 @@ from pipeline.vault.build import Mode
 from pipeline.vault.note import Note
 from pipeline.vault.output.templates import Renderer
 from tests.fakes import MemoryStore
-from tests.vault.links import leading_nowhere
+from tests.vault.scanner import leading_nowhere
 
 TEMPLATES = Path(__file__).parents[2] / "templates" / "vault"
 OPEN = "%% begin notes %%\n"

@@ -29,7 +29,7 @@ from pipeline.vault.build_cache import notes_in
 from pipeline.vault.identity import read_decisions
 from pipeline.vault.note import KINDS
 from tests.vault.builders import OPEN, PAGES, TEMPLATES, Story, move, night
-from tests.vault.links import leading_nowhere
+from tests.vault.scanner import leading_nowhere
 
 SHELF = (*PAGES, "https://logs.example/second", "https://logs.example/third", "corpus:tides.md")
 _WORD = re.compile(rb"w\d{5}x")

@@ -1,0 +1,184 @@
+"""What a person says to the program in a note, or on its page: what is useful or wrong, and further questions."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pipeline.domain.events.upkeep_events import Rated
+from pipeline.errors import UsageError
+from pipeline.vault.identity import read_decisions
+from pipeline.vault.output.user_text import AskedLine, asked_lines, marked
+from pipeline.wiring.log_writers import rate
+from pipeline.wiring.store_adapters import store_of
+from tests.commanding import said, workspace_in
+from tests.vault.builders import change, write_into
+
+REPORT = "reports/*/*.md"
+
+
+def only(folder: Path, pattern: str = REPORT) -> Path:
+    (path,) = (folder / "vault").glob(pattern)
+    return path
+
+
+def _change(folder: Path, old: str, new: str) -> None:
+    change(only(folder), old, new, count=1)
+    assert said(folder, "-q", "build").code == 0
+
+
+def _rated(folder: Path) -> Rated:
+    return read_decisions(store_of(folder)).ratings.about("depth")
+
+
+def test_a_ticked_box_is_recorded_for_the_question_and_the_note_says_so(folder: Path) -> None:
+    _change(folder, "- [ ] wrong", "- [x] wrong")
+    assert len(_rated(folder).wrong) == len(_rated(folder).wrong_urls) == 1
+    assert "- [x] wrong, noted" in only(folder).read_text()
+    assert not (folder / "vault" / "attic").exists()
+    assert said(folder, "-q", "build").code == 0
+    assert len(store_of(folder).marks(["vault"])) == 1
+
+
+def test_a_tick_that_is_taken_away_takes_the_rating_back(folder: Path) -> None:
+    _change(folder, "- [ ] useful", "- [x] useful")
+    assert len(_rated(folder).useful) == 1
+    _change(folder, "- [x] useful, noted", "- [ ] useful, noted")
+    assert _rated(folder) == Rated()
+    assert "noted" not in only(folder).read_text()
+
+
+def test_a_page_can_rate_what_its_report_quotes_and_nothing_else(folder: Path) -> None:
+    note = only(folder).relative_to(folder / "vault").as_posix()
+    block = _blocks(only(folder).read_text())[0]
+    rate(folder, note, block, "useful")
+    assert len(_rated(folder).useful) == 1
+    assert said(folder, "-q", "build").code == 0
+    assert "- [x] useful, noted" in only(folder).read_text()
+    for other in ((note, "q-nothing"), ("Home.md", block)):
+        with pytest.raises(UsageError):
+            rate(folder, *other, "wrong")
+
+
+@pytest.mark.parametrize("rating", ["useful", "wrong"])
+def test_a_reports_property_rates_the_quotes_behind_its_answer_until_it_is_taken_away(folder: Path, rating: str) -> None:
+    _change(folder, "\n---\n\n#", f"\nrating: {rating}\n---\n\n#")
+    assert len(getattr(_rated(folder), rating)) == 1
+    assert f"- [x] {rating}, noted" in only(folder).read_text()
+    assert said(folder, "-q", "build", "--all").code == 0
+    assert len(store_of(folder).marks(["vault"])) == 1
+    _change(folder, f"rating: {rating}\n", "rating: 3\n")
+    assert _rated(folder) == Rated()
+
+
+def test_only_ticks_that_are_not_recorded_count_and_each_belongs_to_the_quote_above_it() -> None:
+    text = (
+        "> — [[a#^q-1|x]]\n>\n> - [ ] useful\n> - [X] wrong\n\n> — [[a#^q-2|x]]\n>\n> - [x] useful, noted\n> - [ ] wrong, noted\n"
+    )
+    assert list(marked(text)) == [("q-1", "wrong"), ("q-2", "")]
+
+
+THINGS = (
+    "harbour bridge tower canal tunnel garden library museum theatre station market castle chapel school bakery mill forge "
+    "orchard quarry lighthouse"
+)
+
+
+def _blocks(text: str) -> list[str]:
+    return list(dict.fromkeys(re.findall(r"#\^(q-[^|]+)", text)))
+
+
+def test_of_twenty_questions_the_next_night_shows_no_passage_called_wrong_and_keeps_each_called_useful(tmp_path: Path) -> None:
+    things = THINGS.split()
+    folder = workspace_in(tmp_path, "".join(f"  - {{query: How deep is the {one}?, id: {one}}}\n" for one in things))
+    for one in things:
+        for number, words in enumerate(
+            ("metres deep at low tide", "fathoms deep when it rains", "feet deep as the old map says")
+        ):
+            text = f"# The {one} {number}\n\nThe {one} is {number + 3} {words}.\n"
+            (folder / "corpus" / f"{one}-{number}.md").write_text(text)
+    assert said(folder, "-q", "run").code == 0
+    first = {path.name.split("-")[4]: path for path in (folder / "vault" / "reports").rglob("*.md")}
+    assert first.keys() == {*things}
+    wrong, useful = {}, {}
+    for one, path in first.items():
+        wrong[one], *_, useful[one] = _blocks(path.read_text())
+        rate(folder, path.relative_to(folder / "vault").as_posix(), wrong[one], "wrong")
+        rate(folder, path.relative_to(folder / "vault").as_posix(), useful[one], "useful")
+    assert said(folder, "-q", "run", *things, "--again").code in (0, 5)
+    again = (path for path in (folder / "vault" / "reports").rglob("*.md") if path not in first.values())
+    second = {path.name.split("-")[4]: _blocks(path.read_text()) for path in again}
+    assert [one for one in things if wrong[one] in second[one]] == []
+    assert [one for one in things if useful[one] != second[one][0]] == []
+
+
+HEAD = '---\ntitle: "A report"\nid: "report:s1"\n---\n\n# A report\n\n'
+
+
+def note(folder: Path, own: str, *, head: str = HEAD, body: str = "", name: str = "reports/a.md") -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{head}{body}\n%% begin notes %%\n{own}%% end notes %%\n")
+    return folder
+
+
+def test_lines_of_a_persons_block_that_begin_with_ask_are_questions(tmp_path: Path) -> None:
+    own = "my words\nask: How deep is it?\n- ask: Since when?\n- [ ] Ask: Who built it?\nI ask: myself\n"
+    assert asked_lines(note(tmp_path, own)) == [
+        AskedLine("report:s1", "How deep is it?"),
+        AskedLine("report:s1", "Since when?"),
+        AskedLine("report:s1", "Who built it?"),
+    ]
+
+
+def test_nothing_is_asked_outside_of_a_persons_block_or_of_our_notes_or_where_markers_or_bytes_are_broken(tmp_path: Path) -> None:
+    note(tmp_path, "", body="ask: What does a page want?\n")
+    note(tmp_path, "ask: Why?\n", head="# Mine\n\n", name="reports/b.md")
+    note(tmp_path, "ask: Why?\n", name="my/b.md")
+    note(tmp_path, "ask: Why?\n", name="attic/c.md")
+    (tmp_path / "reports" / "c.md").write_text(HEAD + "%% begin notes %%\nask: Why?\n")
+    (tmp_path / "reports" / "d.md").write_bytes(b"\xff\xfe ask: Why?")
+    assert asked_lines(tmp_path) == []
+
+
+def asked_since(folder: Path, pattern: str = REPORT) -> str:
+    _, heading, rest = only(folder, pattern).read_text().partition("## Asked since\n")
+    return rest.partition("\nHow this " if "report" in pattern else "\n## ")[0] if heading else ""
+
+
+def test_a_report_lists_what_was_asked_since_with_a_line_of_answer_and_its_source(folder: Path) -> None:
+    assert said(folder, "ask", "depth", "How many metres deep is the harbour?").code == 0
+    said(folder, "ask", "--continue", "Where do ships wait at night?")
+    first, second = asked_since(folder).strip().splitlines()
+    assert first.startswith("- **How many metres deep is the harbour?** ")
+    assert "metres deep at low tide" in first
+    assert "[[sources/" in first
+    assert "Ships wait outside" in second
+    assert "Where do ships wait at night?" in next((folder / "site" / "reports").rglob("*.html")).read_text()
+    assert not (folder / "vault" / "talks").exists()
+
+
+def test_what_the_pages_do_not_say_is_said(folder: Path) -> None:
+    said(folder, "ask", "depth", "Is semaglutide safe in pregnancy?")
+    assert "The stored pages do not say." in asked_since(folder)
+
+
+def test_a_question_in_a_note_is_answered_once_in_the_next_run_and_the_line_stays(folder: Path) -> None:
+    report = only(folder)
+    write_into(report, "my own words\n- ask: Where do ships wait at night?")
+    assert said(folder, "run").code == 0
+    assert "Ships wait outside" in asked_since(folder)
+    assert "my own words\n- ask: Where do ships wait at night?\n" in report.read_text()
+    events = [path.read_bytes() for path in sorted((folder / "events" / "talks").iterdir())]
+    assert said(folder, "run").code == 0
+    assert [path.read_bytes() for path in sorted((folder / "events" / "talks").iterdir())] == events
+
+
+def test_a_question_in_a_topics_note_is_answered_there_from_the_topics_pages(folder: Path) -> None:
+    write_into(only(folder, "topics/*.md"), "ask: Where do ships wait at night?")
+    assert said(folder, "run").code == 0
+    assert '"scope":"topic"' in next((folder / "events" / "talks").iterdir()).read_text()
+    assert "Ships wait outside" in asked_since(folder, "topics/*.md")
+    assert asked_since(folder) == ""
