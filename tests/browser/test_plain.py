@@ -1,7 +1,10 @@
-"""Pages are read without scripts; scripts only add to them."""
+"""Pages are read without scripts; scripts only add to them: the card of a citation, the search, ticks below a passage."""
 
 from __future__ import annotations
 
+import re
+
+from pipeline.site.serve import Server
 from tests.browser.visiting import Site, Visitor
 
 
@@ -69,4 +72,55 @@ def test_the_card_of_a_citation_shows_its_source_and_the_quote_and_goes_with_esc
     assert quote.strip()[:40] in card.inner_text()
     page.keyboard.press("Escape")
     assert not card.is_visible()
+    assert visitor.happened == []
+
+
+NOTHING = re.compile("Failed to load resource|ERR_FILE_NOT_FOUND")
+
+
+def test_what_nobody_wrote_is_not_found_and_does_nothing(site: Site, visitor: Visitor) -> None:
+    page = visitor.open(site.address("search"))
+    page.get_by_role("searchbox").fill("<img src=x onerror=alert(1)> xyzzy")
+    page.keyboard.press("Enter")
+    page.get_by_role("status").filter(has_text=re.compile(r"\w")).wait_for()
+    assert page.locator("#search-results a, main img").count() == 0
+    # A part of the index that does not exist is asked for in vain, since no word begins like that.
+    assert {said for said in visitor.happened if not NOTHING.search(said)} == set()
+
+
+def test_of_several_reports_on_a_question_the_newest_is_shown_and_the_others_and_the_work_are_under_their_kinds(
+    site: Site, visitor: Visitor
+) -> None:
+    page = visitor.pass_by(f"{site.address('search')}?q=power+cut+log")
+    page.locator("#search-results a").first.wait_for()
+    kinds = page.locator(".results li .facts span").all_inner_texts()
+    assert "report" in kinds
+    assert not {"earlier report", "worker"} & set(kinds)
+    assert page.get_by_role("status").inner_text().endswith(" more under the kinds “earlier report” and “worker”")
+    page = visitor.pass_by(f"{site.address('search')}?q=power+cut+log&kind=earlier")
+    page.locator("#search-results a").first.wait_for()
+    assert page.locator(".results li .facts span").all_inner_texts() == ["earlier report"] * 3
+    assert page.get_by_role("status").inner_text() == "3 notes found"
+
+
+REPORT = "reports/2026/which-forms-has-a-report-0f0f"
+
+
+def test_a_tick_below_a_passage_is_heard_where_the_site_is_served_and_not_offered_elsewhere(site: Site, visitor: Visitor) -> None:
+    page = visitor.open((site.folder / f"{REPORT}.html").as_uri())
+    assert page.locator("blockquote").first.is_visible()
+    assert not page.locator(".task").first.is_visible()
+    heard = list[tuple[str, str, str]]()
+    server = Server(site.folder, 0, rate=lambda *about: heard.append(about))
+    server.start()
+    try:
+        page = visitor.open(f"{server.address}{REPORT}.html")
+        for name, number in (("useful", 0), ("wrong", 1), ("useful", 0)):
+            with page.expect_response("**/-/rate"):
+                page.get_by_role("checkbox", name=name).nth(number).click()
+    finally:
+        server.stop()
+    about = f"{REPORT}.md"
+    first, second = re.findall(r"— \[\[[^#]+#\^(q-\w+)", (site.folder.parent / "vault" / about).read_text())[:2]
+    assert heard == [(about, first, "useful"), (about, second, "wrong"), (about, first, "")]
     assert visitor.happened == []
