@@ -114,14 +114,3 @@ def test_properties_that_cannot_be_read_do_not_hide_the_note(tmp_path: Path) -> 
     scratch.build()
     assert "The text." in scratch.html("my/a.html")
     assert "not UTF-8" in scratch.html("my/b.html")
-
-
-def test_no_file_says_where_the_readers_own_documents_are(tmp_path: Path) -> None:
-    scratch = Scratch(tmp_path)
-    scratch.write(
-        "sources/a.md",
-        "# A\n\n[a b.pdf](file:///home/me/a%20b.pdf) · read\n\n> Read it [on page 2](file:///home/me/a%20b.pdf#page=2)\n",
-    )
-    scratch.build()
-    assert "a b.pdf</span> · read" in scratch.html("sources/a.html")
-    assert not any(b"/home/me" in data for data in scratch.files().values())

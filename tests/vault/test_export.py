@@ -115,47 +115,6 @@ def document(body: str) -> str:
     return portable(body, [SOURCE], NOTES)[0]
 
 
-def test_a_citation_becomes_a_footnote_with_its_quote_its_page_in_a_pdf_and_its_address() -> None:
-    text, notes = portable(f"# Title\n\nSaid.{CITED} Again.{CITED}", [SOURCE], NOTES)
-    place = "[a.example/p](https://a.example/p)"
-    assert text == f"Said.[^1] Again.[^1]\n\n[^1]: “It is \\*so\\*.” A page, under “Part”. {place}\n"
-    assert notes == 1
-    of_a_pdf = replace(SOURCE, quotes=(quote("It is *so*.", "Part", 12),))
-    assert "under “Part”, page 12. " in portable(f"Said.{CITED}", [of_a_pdf], NOTES)[0]
-
-
-def test_a_quote_that_the_report_shows_itself_is_not_repeated() -> None:
-    assert "[^1]: A page" in document(f"> It is \\*so\\*.{CITED}")
-
-
-@pytest.mark.parametrize(
-    ("body", "made"),
-    [
-        ("> [!abstract]- In short\n> So.", "> **In short**\n>\n> So."),
-        ("See [[workers/w|the worker]] and [[r1]].", "See the worker and r1."),
-        ("1. [[sources/2026-11/s|A page]]: a.example", "1. A page, [a.example/p](https://a.example/p): a.example"),
-        ("3 sources · [[sessions/s|how]] · [[topics/t|logs]]", "3 sources · logs"),
-        ("![[my/a.png|A picture]]\n\nx", "x"),
-        ("a %% hidden %% b", "a  b"),
-        ("x\n\n## Notes\n\n%% begin notes %%\nmine\n%% end notes %%", "x"),
-        ("```\n[[kept]] %% as it is %%\n```", "```\n[[kept]] %% as it is %%\n```"),
-        ("> ~~~\n> [[kept]]\n> ~~~\n> [[r|words]]", "> ~~~\n> [[kept]]\n> ~~~\n> words"),
-        ("> x\n>\n> - [ ] useful\n> - [x] wrong, noted\n\ny", "> x\n\ny"),
-        ("```\n- [ ] useful\n```\n\n- [ ] useful rules", "```\n- [ ] useful\n```\n\n- [ ] useful rules"),
-        ("| a [[r\\|w]] |", "| a w |"),
-    ],
-)
-def test_what_only_the_vault_knows_is_replaced_or_left_out(body: str, made: str) -> None:
-    assert document(body) == f"{made}\n"
-
-
-def test_a_page_leads_from_citation_to_quote_and_may_load_and_run_nothing() -> None:
-    html = page("Title", document(f"Said.{CITED} [^7]"))
-    assert 'Said.<sup class="footnote-reference"><a href="#1">1</a></sup> [^7]' in html
-    assert '<div class="footnote-definition" id="1">' in html
-    assert "Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri" in html
-
-
 @settings(deadline=None)
 @given(st.text(alphabet="[]()|#^!%<>`~\\ ab¹\n-.*x", max_size=60))
 def test_whatever_a_source_says_becomes_a_document_of_words(text: str) -> None:

@@ -73,9 +73,3 @@ def test_list_show_and_digest_say_it_too_while_scripts_read_the_same_status_as_b
         assert not _SAYS_TOO_MUCH.search(said(folder, *command).out), command
     assert "status     passages" in said(folder, "show", "depth").out
     assert '"complete"' in said(folder, "--json", "show", "depth").out
-
-
-def test_a_session_without_a_model_makes_no_notes_of_workers(folder: Path) -> None:
-    assert not list((folder / "vault" / "workers").rglob("*.md"))
-    session = next((folder / "vault" / "sessions").rglob("*.md")).read_text()
-    assert "^w-search" in session

@@ -33,19 +33,14 @@ def _rated(folder: Path) -> Rated:
     return read_decisions(store_of(folder)).ratings.about("depth")
 
 
-def test_a_ticked_box_is_recorded_for_the_question_and_the_note_says_so(folder: Path) -> None:
+def test_a_ticked_box_is_recorded_once_the_note_says_so_and_a_tick_that_is_taken_away_takes_it_back(folder: Path) -> None:
     _change(folder, "- [ ] wrong", "- [x] wrong")
     assert len(_rated(folder).wrong) == len(_rated(folder).wrong_urls) == 1
     assert "- [x] wrong, noted" in only(folder).read_text()
     assert not (folder / "vault" / "attic").exists()
     assert said(folder, "-q", "build").code == 0
     assert len(store_of(folder).marks(["vault"])) == 1
-
-
-def test_a_tick_that_is_taken_away_takes_the_rating_back(folder: Path) -> None:
-    _change(folder, "- [ ] useful", "- [x] useful")
-    assert len(_rated(folder).useful) == 1
-    _change(folder, "- [x] useful, noted", "- [ ] useful, noted")
+    _change(folder, "- [x] wrong, noted", "- [ ] wrong, noted")
     assert _rated(folder) == Rated()
     assert "noted" not in only(folder).read_text()
 
@@ -151,18 +146,15 @@ def asked_since(folder: Path, pattern: str = REPORT) -> str:
 def test_a_report_lists_what_was_asked_since_with_a_line_of_answer_and_its_source(folder: Path) -> None:
     assert said(folder, "ask", "depth", "How many metres deep is the harbour?").code == 0
     said(folder, "ask", "--continue", "Where do ships wait at night?")
-    first, second = asked_since(folder).strip().splitlines()
+    said(folder, "ask", "depth", "Is semaglutide safe in pregnancy?")
+    first, second, third = asked_since(folder).strip().splitlines()
     assert first.startswith("- **How many metres deep is the harbour?** ")
     assert "metres deep at low tide" in first
     assert "[[sources/" in first
     assert "Ships wait outside" in second
+    assert "The stored pages do not say." in third
     assert "Where do ships wait at night?" in next((folder / "site" / "reports").rglob("*.html")).read_text()
     assert not (folder / "vault" / "talks").exists()
-
-
-def test_what_the_pages_do_not_say_is_said(folder: Path) -> None:
-    said(folder, "ask", "depth", "Is semaglutide safe in pregnancy?")
-    assert "The stored pages do not say." in asked_since(folder)
 
 
 def test_a_question_in_a_note_is_answered_once_in_the_next_run_and_the_line_stays(folder: Path) -> None:

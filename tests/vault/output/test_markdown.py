@@ -51,19 +51,11 @@ def test_a_quote_on_one_line_has_no_signs_of_lists_tables_and_code() -> None:
 
 
 PASSAGES = (
-    "```\n````\n```dataviewjs\ndv.pages()\n```",
-    "| a ]] | [[Home|x]] |\n| %% | <% tp %> |",
-    "%% begin notes %%\n\n- %% end notes %%",
-    "<script>alert(1)</script>",
-    "text ^id\n\n^q-1",
-    "---\n\n- [ ] task\n- > [!success] Verified",
-    "- ![[Home]]\n- `= this.file`\n- #tag",
-    "# heading\n\n===",
-    "```\n%% begin notes %%\n[[Home]] <% x %>",
-    "| only |",
-    "|  |  |",
-    "- ",
-)
+    "```\n````\n```dataviewjs\ndv.pages()\n```", "| a ]] | [[Home|x]] |\n| %% | <% tp %> |",
+    "%% begin notes %%\n\n- %% end notes %%", "<script>alert(1)</script>", "text ^id\n\n^q-1",
+    "---\n\n- [ ] task\n- > [!success] Verified", "- ![[Home]]\n- `= this.file`\n- #tag", "# heading\n\n===",
+    "```\n%% begin notes %%\n[[Home]] <% x %>", "| only |", "|  |  |", "- ",
+)  # fmt: skip
 passages = st.lists(st.one_of(st.sampled_from(PASSAGES), st.text()), min_size=1, max_size=3).map("\n\n".join)
 
 
