@@ -30,6 +30,7 @@ _FIRST_TOKENS, _BESIDE_TOKENS = 16_500, 8_000  # of pages in the first readings:
 _LARGE_TOKENS = 24_000  # of the plan's first worker, if a sixth of the window is that much
 _LATER_TOKENS = 6_000  # in a later one; a good half of the window if that is less
 _GAP_TOKENS, _GAP_PAGE_TOKENS = 5_000, 400  # in that of the gaps, for each iteration; of one page, as long as there is room
+_ASKED_SHARE = 4  # of a gap's room, of a page that the last reading searched for: of 15 open questions 13 are answered, not 12
 _BEST_PAGE = 7 / 8  # of the room may be taken by the best page: in a how-to it held 17 of 17 facts that matter
 _SPREAD = 3  # sections
 _WITH_NEIGHBOURS = 3  # pages: of 903 quotes 6 were from sections beside the hits of later ones, at 25,000 tokens
@@ -168,13 +169,16 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     """Return the pages of an iteration with the parts that are shown; those for which there is no room are left out.
 
     The first page, which has most hits, is shown whole if it fits; not for gaps, which a page rarely answers as a whole, nor if
-    it is long and its hits lie in one or two sections. Each other one may use half of what is left, for gaps an equal share, for
-    the sections that were hit; then the first ones are extended around these, for gaps by one section; in a large window what is
-    left is for whole pages. Of a page that was shown in parts before, only other parts are shown.
+    it is long and its hits lie in one or two sections. Each other one may use half of what is left, for gaps an equal share, or
+    more if a search that the last reading named brings it first, for the sections that were hit; then the first ones are
+    extended around these, for gaps by one section; in a large window what is left is for whole pages. Of a page that was shown in
+    parts before, only other parts are shown.
     """
     first = worker.id == next(iter(workers_in_order(state))).id
     most = _most_tokens(state.config, worker.round, iteration, window_of(state), first=first)
     left = min(most, (window_of(state) - INSTRUCTIONS) * 5 // 8)
+    queries = worker.iterations[iteration - 1].queries
+    view = state.perspectives[worker.perspective_id]
     searched = [state.searches[query].hits for query in worker.iterations[iteration - 1].queries if query in state.searches]
     ranked = [hits[rank] for rank in range(max(map(len, searched), default=0)) for hits in searched if rank < len(hits)]
     hits = [*ranked, *(state.survey.hits if state.survey and not worker.round else ())]
@@ -182,6 +186,8 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     pages = [ReadPage(one.url, one.title, one.digest, context.page_text(one.digest)) for one in found]
     is_long = bool(pages) and tokens(pages[0].text) > left // 2
     spread = len({hit.heading for hit in hits if page_of(hit.url) == pages[0].url}) if pages else 0
+    named = [query for query in queries if query in state.searches and query not in view.questions]
+    asked = {page_of(hit.url) for query in named for hit in state.searches[query].hits[:1]}
     may_be_whole = not worker.round and (not is_long or spread >= _SPREAD)
     for around in range(2 if worker.round else AROUND + 1):
         for place, page in enumerate(pages):
@@ -189,6 +195,7 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
             gets_all = around or place == len(pages) - 1 or (is_best and tokens(page.text) <= _BEST_PAGE * left)
             # The answer to a gap may stand in any of its pages.
             share = max(1, min(len(pages) - place, left // _GAP_PAGE_TOKENS)) if worker.round else 2
+            share = min(share, _ASKED_SHARE) if page.url in asked else share
             room = own + left if gets_all else left // share
             if is_best or room >= LEAST:
                 hit = [_place_of(one) for one in hits if page_of(one.url) == page.url]

@@ -111,6 +111,26 @@ def test_only_the_best_pages_are_shown_beyond_what_was_hit_and_in_a_large_window
     assert shown() == [40, 5, 5, 1]
 
 
+def test_the_section_that_the_last_reading_searched_for_is_shown_whole_beside_pages_that_questions_bring() -> None:
+    state, worker = _state()
+    worker.round = 1
+    state.config = state.config.model_copy(update={"iterations": 1, "gap_pages": 12})
+    worker.iterations = [Iteration("", ("Locks", "What is asked?"))]
+    others = tuple(Hit(url=f"corpus:{number}.md", title="", heading="Part 1") for number in range(11))
+    state.searches |= {
+        "What is asked?": SearchDone("local", others),
+        "Locks": SearchDone("local", (Hit(url="corpus:z.md#l", title="", heading="Locks"), *others)),
+    }
+    for url in ("corpus:z.md", *(hit.url for hit in others)):
+        state.pages[url] = PageRead(url=url, title=url, digest="0" * 64, characters=9, at="")
+    section = f"## Locks {{#l}}\n\n{'A lock is held. ' * 200}\n\n"
+    text = "".join(f"## Part {number}\n\n{'Water flows downhill. ' * 60}\n\n" for number in range(40)) + section
+    context = replace(step_context_for(MemoryStore(), Journal()), page_text=lambda _digest: text)
+    shown = {one.url: "".join(text[start:end] for start, end in one.shown) for one in sources_of(state, worker, 1, context)}
+    assert section.strip() in shown["corpus:z.md"]
+    assert len(shown) > 6
+
+
 def found_gaps(state: SessionState) -> tuple[Gap, ...]:
     (event,) = find_gaps(FindGaps(0), state).drafts
     assert isinstance(event, GapsFound)
