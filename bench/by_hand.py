@@ -82,7 +82,7 @@ def _parts(body: Body) -> Iterator[str]:
     for message in body["messages"]:
         yield f"# {message['role']}\n\n{message['content']}"
     if wanted := schema_of(body):
-        yield f"# schema\n\n```json\n{json.dumps(wanted.get('schema'), indent=1, ensure_ascii=False)}\n```"
+        yield f"# schema\n\n```json\n{json.dumps(wanted.get('schema'), separators=(',', ':'), ensure_ascii=False)}\n```"
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 A question contains everything on which its answer may depend, so an answer is a function of the question (and of the model).
 A language model answers it with the prompt template of the question's ``name``. The type of the answer is also what the model is
 sent as the schema and what its reply is read into: every text and list has a bound, and what exceeds it is cut off, not refused.
+A description is given only where the prompt does not say what a field holds.
 
 Whatever may be cited has a key that the question gives out: ``E3`` for a fact, ``S1`` for a page, ``Q2`` for a question, ``T4``
 for a sentence. The answer names keys alone; who asked knows what they stand for."""
@@ -114,22 +115,18 @@ class Finding(Reply):
     ``claim`` says what the quote is about where it does not name its subject, else it is empty.
     """
 
-    source: Word = Field(default="S1", description="key of the page")
-    quote: Passage = Field(description="copied from the page, word for word")
-    claim: Line = Field(default="", description="what the quote is about, if it does not say so itself; else empty")
-    question: Word = Field(default="", description="key of the question that it answers best, or empty")
+    source: Word = "S1"
+    quote: Passage
+    claim: Line = ""
+    question: Word = ""
 
 
 class Reading(Reply):
     """What the pages say, the most important first; which questions are still open; what to search for next."""
 
     findings: Annotated[tuple[Finding, ...], Field(max_length=60), cut(60)]
-    open_questions: Annotated[tuple[Line, ...], Field(max_length=12), cut(12)] = Field(
-        default=(), description="keys of questions that are still open, or new questions in words"
-    )
-    queries: Annotated[tuple[Query, ...], Field(max_length=4), cut(4)] = Field(
-        default=(), description="what to search for next; empty if nothing is left"
-    )
+    open_questions: Annotated[tuple[Line, ...], Field(max_length=12), cut(12)] = ()
+    queries: Annotated[tuple[Query, ...], Field(max_length=4), cut(4)] = ()
 
 
 class ShownPage(Value):
@@ -214,8 +211,8 @@ class Fault(Reply):
     """A sentence that its evidence does not support, and the sentence in its place; an empty text leaves it out."""
 
     sentence: Word = Field(description="key of the sentence")
-    reason: Line = Field(default="", description="what the quotes say instead, in a few words")
-    text: Passage = Field(default="", description="the corrected sentence with its keys, or empty")
+    reason: Line = ""
+    text: Passage = ""
 
 
 class Lack(Reply):
@@ -223,15 +220,15 @@ class Lack(Reply):
 
     evidence: Word = Field(description="key of the evidence")
     reason: Line = ""
-    after: Word = Field(default="", description="key of the sentence that the new one follows")
-    text: Passage = Field(default="", description="the new sentence with its keys")
+    after: Word = ""
+    text: Passage = ""
 
 
 class Unfound(Reply):
     """A sentence that says only what was not found, and the open question that says so too."""
 
     sentence: Word = Field(description="key of the sentence")
-    question: Word = Field(default="", description="key of the open question that asks for it, or empty")
+    question: Word = ""
 
 
 class Clash(Reply):
@@ -249,15 +246,11 @@ class Check(Reply):
 
     faults: Annotated[tuple[Fault, ...], Field(max_length=60), cut(60)]
     claimless: Keys = Field(default=(), description="keys of the sentences that cite nothing and claim nothing")
-    unfound: Annotated[tuple[Unfound, ...], Field(max_length=12), cut(12)] = Field(
-        default=(), description="sentences that say only what was not found"
-    )
-    missing: Annotated[tuple[Lack, ...], Field(max_length=12), cut(12)] = Field(
-        default=(), description="important evidence that the report does not use"
-    )
+    unfound: Annotated[tuple[Unfound, ...], Field(max_length=12), cut(12)] = ()
+    missing: Annotated[tuple[Lack, ...], Field(max_length=12), cut(12)] = ()
     contradictions: Annotated[tuple[Clash, ...], Field(max_length=12), cut(12)] = ()
-    overstated: Keys = Field(default=(), description="keys of evidence whose claim says more than its quote")
-    answered: Keys = Field(default=(), description="keys of open questions that the evidence answers")
+    overstated: Keys = ()
+    answered: Keys = ()
     outcome: Literal["answered", "in-part", "not-answered"] = "answered"
 
 
