@@ -161,9 +161,13 @@ def _evidence(
 
 
 def _fact_lines(facts: Mapping[str, Fact], published: Mapping[str, str]) -> Iterator[str]:
-    """Yield a line for each fact. The place of a source is named once; later its key is enough, with the heading if it is new."""
+    """Yield a line for each fact. The place of a source is named once; later its key is enough, with the heading if it is new.
+
+    Of rows of one table the first has the header.
+    """
     sources: dict[str, str] = {}
     last: dict[str, str] = {}
+    header = "", "", ""
     for key, fact in facts.items():
         source = sources.setdefault(fact.url, f"S{len(sources) + 1}")
         known = []
@@ -175,7 +179,8 @@ def _fact_lines(facts: Mapping[str, Fact], published: Mapping[str, str]) -> Iter
         last[source] = fact.heading
         known.append("" if holds_quote(fact.quote, fact.claim) else f"about: {one_line(fact.claim, 300)}")
         where = ": ".join(filter(None, (source, "; ".join(filter(None, known)))))
-        lead = f"{' '.join(fact.lead.split())} … " if fact.lead else ""
+        lead = f"{' '.join(fact.lead.split())} … " if fact.lead and (source, fact.heading, fact.lead) != header else ""
+        header = source, fact.heading, fact.lead
         yield f'[{key}] "{lead}{_quoted_lines(fact.quote)}" ({where})'
 
 

@@ -99,3 +99,10 @@ def test_the_place_of_a_source_is_named_once() -> None:
         "S1: — End)",
         "S2: b.example)",
     ]
+
+
+def test_the_header_of_a_table_stands_before_the_first_of_its_rows() -> None:
+    row = kit.FACT_A.model_copy(update={"lead": "| Name | Default |", "heading": "Log"})
+    facts = {"E1": row, "E2": row, "E3": row.model_copy(update={"heading": "End"})}
+    shown = view_of(q.ReportQuestion(query="q", facts=facts), MARKS, 1_000)["evidence"]
+    assert [line[6:13] for line in shown.split("\n") if line.startswith("[E")] == ["| Name ", kit.FACT_A.quote[:7], "| Name "]
