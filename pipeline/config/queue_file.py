@@ -66,8 +66,7 @@ def parse(data: bytes) -> tuple[Queue, tuple[Fault, ...]]:
             faults += fault_at(root, "there is no list of questions", "add `queries:` and below it `- ` with a question").found
     elif not found:
         hint = "write `queries:` on a line, and below it `- ` with a question"
-        empty = root is None or is_empty(root)
-        message = "the file is empty" if empty or root is None else f"{kind(root)} where `queries:` belongs"
+        message = f"{kind(root)} where `queries:` belongs" if root and not is_empty(root) else "the file is empty"
         faults.append(Fault(1, 1, message, hint))
     return Queue(settings, queries, texts.digest_of(data)), tuple(sorted(set(faults)))
 

@@ -74,11 +74,6 @@ _key_name = text_that(
     "write the variable's name, such as MY_SERVER_API_KEY, and set it in the environment or in .env",
     secret=True,
 )
-_machine = text_that(
-    lambda said: len(said) <= 100 and " " not in said,
-    "is no name of a computer",
-    "write one word of at most 100 characters, such as server",
-)
 _contact = text_that(
     lambda said: said.isascii() and 2 < len(said) <= 200 and not set(" ()") & set(said),
     "is no address",
@@ -131,9 +126,8 @@ def _age(node: Node) -> timedelta:
 
 def _proxy(node: Node) -> str:
     if "@" in text(node):
-        raise fault_at(
-            node, "a user or password does not belong here", "write http://HOST:PORT here, and the password in HTTPS_PROXY"
-        )
+        hint = "write http://HOST:PORT here, and the password in HTTPS_PROXY"
+        raise fault_at(node, "a user or password does not belong here", hint)
     return str(_address(node))
 
 
@@ -382,7 +376,7 @@ class Query:
     every: timedelta | None = None
     tags: Annotated[tuple[str, ...], listing(tag, "write a list: [policy, batteries]")] = ()
     priority: Annotated[int, whole(-1_000, 1_000)] = 0
-    machine: Annotated[str, _machine] = ""
+    machine: str = ""
     perspectives: Annotated[int | None, whole(1, 20)] = None
     iterations: Annotated[int | None, whole(1, 20)] = None
     gap_rounds: Annotated[int | None, whole(0, 10)] = None

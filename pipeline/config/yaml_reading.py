@@ -320,9 +320,8 @@ def listing(each: Reader, wanted: str = "write a list: [a, b]", *, some: bool = 
 
     def read(node: Node) -> tuple[Any, ...]:
         if not isinstance(node, SequenceNode) or (some and not node.value):
-            raise fault_at(
-                node, f"{'an empty list' if isinstance(node, SequenceNode) else kind(node)} where a list belongs", wanted
-            )
+            what = "an empty list" if isinstance(node, SequenceNode) else kind(node)
+            raise fault_at(node, f"{what} where a list belongs", wanted)
         return tuple(dict.fromkeys(_each((each, child) for child in node.value)))
 
     return read
