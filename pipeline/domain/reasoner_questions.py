@@ -130,7 +130,7 @@ class Reading(Reply):
 
 
 class ShownPage(Value):
-    """A page as a prompt shows it: ``text`` is the page or parts of it, with ``[…]`` where something is left out."""
+    """A page as a prompt shows it: ``text`` is the page or parts of it, with a mark where something is left out."""
 
     url: str
     title: str
