@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any
 
 from pipeline.batch.due_queries import Decision, split_at_limit
 from pipeline.batch.night_account import BatchResult, batch_ended, ended_event, failed_event, spent_since
@@ -49,7 +48,7 @@ MOST_FRUITLESS = 5  # workers that a session may cost without recording anything
 MOST_REFUSALS = 6  # tries, some of them by machines that are not connected yet, of a session that none is set up for
 MOST_OUTAGES = 4
 ENDED, GIVEN_BACK, TAKEN_OVER, REFUSED = "ended", "put back", "taken over", "refused"
-Outcome = tuple[n.QueryEnded | n.QuerySkipped | None, float | None]  # of a job, or none and in how many seconds it comes again
+Outcome = tuple[n.QueryEnded | None, float | None]  # of a job, or none and in how many seconds it comes again
 
 
 async def open_night(
@@ -83,25 +82,43 @@ async def open_night(
     return log.id
 
 
-def close_batch(store: EventStore, batch: str, results: Sequence[Any], context: RunContext) -> None:
-    """Record the results of a batch and its end, unless that is done already.
+def close_batch(store: EventStore, nights: Nights, night: Night, context: RunContext) -> None:
+    """Record what became of a night's queries, and the end of its batch, unless that is done already.
 
     Raises:
-        LogError: its log cannot be read or written.
+        LogError: a log cannot be read or written.
     """
-    store.take_over(batch)
+    store.take_over(night.batch)
     try:
-        events = list(decode_all(record.data for record in store.load(batch)))
+        events = list(decode_all(record.data for record in store.load(night.batch)))
         if not events or any(isinstance(event, n.BatchEnded) for event in events):
             return
-        new = [(n.QueryEnded if one["type"] == "query.ended" else n.QuerySkipped).model_validate(one) for one in results]
-        ended = tuple(event for event in (*events, *new) if isinstance(event, n.QueryEnded))
-        skipped = tuple(event for event in (*events, *new) if isinstance(event, n.QuerySkipped))
+        ended, skipped = list[n.QueryEnded](), list[n.QuerySkipped]()
+        cause, reason = night.halt if night.halt[0] else ("cap", PASSED)
+        for name, result, refused in nights.jobs(night.batch):
+            if result is not None:
+                ended.append(n.QueryEnded.model_validate(result))
+            else:
+                state, why = _opened(store, name)[0].state, f"{reason}: {reasons_of(refused)}" if refused else reason
+                skipped.append(n.QuerySkipped(query_id=state.query_id, query=state.query, reason=why, cause=cause))
+        new = (*ended, *skipped)
+        ended += [event for event in events if isinstance(event, n.QueryEnded)]
+        skipped += [event for event in events if isinstance(event, n.QuerySkipped)]
         cost = spent_since(store, [event.session for event in ended if event.session], events[0].at)
-        end = batch_ended(BatchResult(batch, ended, skipped), cost, events[0].at, timestamp(context.now()))
-        StreamLog(store, context, batch, events[-1].version).record(*new, end)
+        end = batch_ended(BatchResult(night.batch, tuple(ended), tuple(skipped)), cost, events[0].at, timestamp(context.now()))
+        StreamLog(store, context, night.batch, events[-1].version).record(*new, end)
     finally:
-        store.release(batch)
+        store.release(night.batch)
+
+
+def _opened(store: EventStore, name: str) -> tuple[ResearchSession, LogError | None]:
+    """Return a session, as far as it can be read, and why not all of it."""
+    try:
+        return ResearchSession.open(store, name), None
+    except StoreUnreachable:
+        raise
+    except LogError as error:
+        return ResearchSession(name), error
 
 
 @dataclass
@@ -118,7 +135,7 @@ class NightWorker:
     context: RunContext
     machine: str = ""
     prepare: Callable[[SessionState, SharedPart | None], StepContext] | None = None
-    build: Callable[[str], Awaitable[None]] | None = None
+    build: Callable[[str], object] | None = None
     entries: Collection[str] = ()
     say: Callable[[str, bool], None] = lambda _line, _problem: None
     ended: dict[str, int] = field(default_factory=dict)
@@ -151,11 +168,12 @@ class NightWorker:
         """Close or build a batch, or research a session."""
         try:
             if entry == CLOSE:
-                results = await asyncio.to_thread(self.nights.results, subject)
-                await asyncio.to_thread(close_batch, self.store, subject, results, self.context)
-                await asyncio.to_thread(self.nights.close, subject)
+                night = await asyncio.to_thread(self.nights.unfinished)
+                if night and night.batch == subject:
+                    await asyncio.to_thread(close_batch, self.store, self.nights, night, self.context)
+                    await asyncio.to_thread(self.nights.close, subject)
             elif entry == BUILD and self.build:
-                await self.build(subject)
+                await asyncio.to_thread(self.build, subject)
                 await asyncio.to_thread(self.nights.close, subject, built=True)
             else:
                 return await self._research(subject, attempts)
@@ -171,18 +189,12 @@ class NightWorker:
         self._pass_on_stop()
         try:
             await asyncio.to_thread(self.store.take_over, name)
-            session, damage = ResearchSession(name), None
-            try:
-                session = await asyncio.to_thread(ResearchSession.open, self.store, name)
-            except StoreUnreachable:
-                raise
-            except LogError as error:
-                damage = failed_event("", "", session.state, error)
+            session, damage = await asyncio.to_thread(_opened, self.store, name)
             state = session.state
             share = await asyncio.to_thread(self.nights.take, name, cost_of(state), state.version)
-            if share is None:  # it has ended
+            if share is None:
                 return None
-            result, again_s = (damage, None) if damage else await self._run(session, share, stop, attempts)
+            result, again_s = await self._run(session, share, stop, attempts, damage)
             if not await asyncio.to_thread(share.leave, cost_of(state), result.model_dump() if result else None):
                 raise VersionConflict("no longer this worker's")
             self._count(name, ENDED if result else GIVEN_BACK, result.reason if result else "")
@@ -194,22 +206,19 @@ class NightWorker:
             self._running.discard(stop)
             await asyncio.to_thread(self.store.release, name)
 
-    async def _run(self, session: ResearchSession, share: Share, stop: Stop, attempts: int) -> Outcome:
+    async def _run(self, session: ResearchSession, share: Share, stop: Stop, attempts: int, damage: LogError | None) -> Outcome:
         """Run a session's loop, in a run of its own that ends with the night or with this worker."""
         state, night, context = session.state, share.night, replace(self.context, run_id=self.context.new_id(), stop=stop)
 
         def ended(status: str = "", reason: str = "", cause: str = "") -> Outcome:
             return ended_event(state.query_id, state.query, state, status, reason, cause), None
 
-        cause, why = night.halt
         if night.ends_in_s is not None:
-            if not cause and night.ends_in_s <= night.writing_s:
-                cause, why = "cap", PASSED
             end = context.now() + timedelta(seconds=night.ends_in_s)
             if context.deadline is None or end < context.deadline:
                 context = replace(context, deadline=end, writing=timedelta(seconds=night.writing_s))
-        if cause:
-            return n.QuerySkipped(query_id=state.query_id, query=state.query, reason=why, cause=cause), None
+        if damage:
+            return failed_event(state.query_id, state.query, state, damage), None
         if share.fruitless >= MOST_FRUITLESS:
             why = f"{MOST_FRUITLESS} workers in a row were lost on it, or put it back, without recording anything"
             return ended("failed", why)
@@ -231,7 +240,7 @@ class NightWorker:
             return None, 1.0
         except ProviderRefused as error:
             why = one_line(str(error), 500)
-            await asyncio.to_thread(share.halt, "refused", why)
+            await asyncio.to_thread(self.nights.halt, night.batch, "refused", why)
             return ended("interrupted", why, "refused")
         except (VersionConflict, LogUnwritable):
             raise
@@ -242,7 +251,7 @@ class NightWorker:
             can_wait = attempts < MOST_OUTAGES and pause_s <= min(LONGEST_PAUSE_S, context.gathering_left_s())
             return (None, pause_s) if error.outage.was_up and can_wait else ended("interrupted", reason_of(error), "outage")
         if share.refusal:
-            await asyncio.to_thread(share.halt, "cap", share.refusal)
+            await asyncio.to_thread(self.nights.halt, night.batch, "cap", share.refusal)
         if state.ended or state.waiting:
             return ended()
         if not share.refusal and (self.context.stop.asked or self.context.gathering_left_s() <= 0):

@@ -12,13 +12,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from pipeline.batch.night_account import ended_event
-from pipeline.batch.night_workers import NightWorker, open_night, reasons_of
+from pipeline.batch.night_workers import NightWorker, open_night
 from pipeline.batch.session_pool import PASSED, with_limits
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, environment_of
 from pipeline.cli.run_support import Lines, batch_of, context_of, in_its_night, prepare, run_async, sessions_at_once
@@ -26,7 +25,6 @@ from pipeline.config.services import LOCAL
 from pipeline.config.settings import store_address
 from pipeline.domain.budget import Budget, SharedPart
 from pipeline.domain.events.json_codec import decode
-from pipeline.domain.session_rules import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
 from pipeline.engine.run_context import RunContext
@@ -44,7 +42,6 @@ _log = logging.getLogger("pipeline.night")
 RESCAN_S = 10.0  # between two looks at the documents
 LOOK_S = 1.0  # between two looks at the night
 QUIET_S = 5.0  # a worker may just be starting
-LATE_S = 60.0  # after its end whoever researches has ended
 Finish = Callable[[str], dict[str, Any]]
 
 
@@ -68,14 +65,14 @@ async def distribute(
     context = context_of(env, lines.listen, run, request.until)
     day = night_of(context.now(), settings.timezone).isoformat()
     wait_s = request.distribute.total_seconds() if request.distribute else 0.0
-    view = _View(env, nights, replace(context, deadline=None), lines, wait_s, finish)
+    view = partial(_show, env, nights, replace(context, deadline=None), lines, wait_s, finish)
     if (before := await asyncio.to_thread(nights.unfinished)) and before.day != day:
-        await view.give_up(before.batch, PASSED)
-        await view.show(before.batch)
+        await asyncio.to_thread(nights.halt, before.batch, "cap", PASSED)
+        await view(before.batch)
         before = await asyncio.to_thread(nights.unfinished)
     if before is not None:
         env.console.say(f"the night's {before.batch} is not over: it goes on", dim=True)
-        return await view.show(before.batch)
+        return await view(before.batch)
     searches = {env.config_of(decision.query).search for decision in due}
     documents = postgres_adapters.fingerprint_of_documents(env.workspace)() if any(LOCAL in names for names in searches) else ""
     if (LOCAL,) in searches and not documents:
@@ -84,81 +81,63 @@ async def distribute(
     caps, max_failures = settings.limits.caps.left_after(env.spent or Cost()), settings.limits.max_failures
     night = Night(day, "", ends_in_s, context.writing.total_seconds(), caps, max_failures)
     batch = batch_of(env, decided, context)
-    return await view.show(await open_night(batch, decided.decisions, limit, nights, night, documents))
+    return await view(await open_night(batch, decided.decisions, limit, nights, night, documents))
 
 
-@dataclass
-class _View:
-    """Shows a night, and closes and builds it if no worker does. It may end at any time; nothing waits for it."""
+async def _show(
+    env: RunEnvironment,
+    nights: postgres_adapters.PostgresNights,
+    context: RunContext,
+    lines: Lines,
+    wait_s: float,
+    finish: Finish,
+    batch: str,
+) -> dict[str, Any]:
+    """Show a batch until it is built; return its account, or an empty one if somebody asked to stop.
 
-    env: RunEnvironment
-    nights: postgres_adapters.PostgresNights
-    context: RunContext
-    lines: Lines
-    wait_s: float
-    finish: Finish
-    _said: set[str] = field(default_factory=set)
-    _idle_s: float = 0.0
+    It closes and builds it, if no worker does. It may end at any time; nothing waits for it. When nobody takes what is left for
+    ``wait_s`` seconds, nothing more is started.
+    """
+    account: dict[str, Any] = {}
+    said: set[str] = set()
+    idle_s = 0.0
 
-    async def show(self, batch: str) -> dict[str, Any]:
-        """Show a batch until it is built; return its account, or an empty one if somebody asked to stop."""
-        account: dict[str, Any] = {}
+    def say(line: str) -> None:
+        if line not in said:
+            said.add(line)
+            env.console.say(line, always=True, fg="yellow")
 
-        async def build(name: str) -> None:
-            account.update(await asyncio.to_thread(self.finish, name))
-
-        worker = NightWorker(self.env.store, self.nights, self.context, self.env.machine, build=build)
-        engine = postgres_adapters.engine_of(self.env.workspace.folder, f"research run {self.env.machine}", self._say)
-        feed, working = await asyncio.to_thread(Feed, self.env.store, ["session"]), asyncio.create_task(worker.work(engine))
-        try:
-            while not self.context.stop.asked and (night := await asyncio.to_thread(self.nights.unfinished)):
-                if night.batch != batch:
-                    break
-                while records := await asyncio.to_thread(feed.read):
-                    for record in records:
-                        self.lines.show(decode(record.data), record.session_id)
-                await self._look(night)
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self.context.stop.wait(), LOOK_S)
-        finally:
-            engine.stop()
-            await working
-        if self.context.stop.asked and not account:
-            self.env.console.say("the night goes on without this view: research run --distribute shows it again", fg="yellow")
-        elif not account:  # a worker has built its own vault
-            await build(batch)
-        return account
-
-    async def give_up(self, batch: str, reason: str) -> None:
-        """End the jobs that are left."""
-        results = {}
-        for session, refused in (await asyncio.to_thread(self.nights.left, batch)).items():
-            state = ResearchSession.open(self.env.store, session).state
-            why = f"{reason}: {reasons_of(refused)}" if refused else reason
-            results[session] = ended_event(state.query_id, state.query, state, "interrupted", why, "cap").model_dump()
-        await asyncio.to_thread(self.nights.give_up, batch, results)
-
-    async def _look(self, night: Night) -> None:
-        """Say what nobody can take; end a night that is over, or that nobody goes on with."""
-        queue, workers = await asyncio.to_thread(self.nights.queue), await asyncio.to_thread(self.nights.workers)
-        waiting = {entry: counts[0] for entry, counts in queue.items() if entry.startswith(RESEARCH) and counts[0]}
-        self._idle_s = self._idle_s + LOOK_S if waiting and not any(running for _, running in queue.values()) else 0.0
-        for refused in (await asyncio.to_thread(self.nights.left, night.batch)).values():
-            for machine, why in refused.items():
-                self._say(f"{machine} is not set up for every session: {why}")
-        if self._idle_s >= min(QUIET_S, self.wait_s):
-            who = f"connected: {', '.join(workers)}" if workers else "no worker is connected"
-            for entry, count in waiting.items():
-                self._say(f"{counted(count, 'session')} {needs_of(entry)}, and nobody takes them; {who}")
-        if self._idle_s >= self.wait_s:
-            await self.give_up(night.batch, "no worker can take it" if workers else "no worker is connected")
-        elif night.ends_in_s is not None and night.ends_in_s < -LATE_S and not night.closed:
-            await self.give_up(night.batch, PASSED)
-
-    def _say(self, line: str) -> None:
-        if line not in self._said:
-            self._said.add(line)
-            self.env.console.say(line, always=True, fg="yellow")
+    worker = NightWorker(env.store, nights, context, env.machine, build=lambda name: account.update(finish(name)))
+    engine = postgres_adapters.engine_of(env.workspace.folder, f"research run {env.machine}", say)
+    feed, working = await asyncio.to_thread(Feed, env.store, ["session"]), asyncio.create_task(worker.work(engine))
+    try:
+        while not context.stop.asked and (night := await asyncio.to_thread(nights.unfinished)) and night.batch == batch:
+            while records := await asyncio.to_thread(feed.read):
+                for record in records:
+                    lines.show(decode(record.data), record.session_id)
+            for _, result, refused in await asyncio.to_thread(nights.jobs, batch):
+                for machine, why in refused.items() if result is None else ():
+                    say(f"{machine} is not set up for every session: {why}")
+            queue, workers = await asyncio.to_thread(nights.queue), await asyncio.to_thread(nights.workers)
+            waiting = {entry: counts[0] for entry, counts in queue.items() if entry.startswith(RESEARCH) and counts[0]}
+            idle_s = idle_s + LOOK_S if waiting and not any(running for _, running in queue.values()) else 0.0
+            if idle_s >= min(QUIET_S, wait_s):
+                who = f"connected: {', '.join(workers)}" if workers else "no worker is connected"
+                for entry, count in waiting.items():
+                    say(f"{counted(count, 'session')} {needs_of(entry)}, and nobody takes them; {who}")
+            if idle_s >= wait_s:
+                why = "no worker can take it" if workers else "no worker is connected"
+                await asyncio.to_thread(nights.halt, batch, "cap", why)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(context.stop.wait(), LOOK_S)
+    finally:
+        engine.stop()
+        await working
+    if context.stop.asked and not account:
+        env.console.say("the night goes on without this view: research run --distribute shows it again", fg="yellow")
+    elif not account:  # a worker has built its own vault
+        account = await asyncio.to_thread(finish, batch)
+    return account
 
 
 def needs_of(entry: str) -> str:
@@ -195,10 +174,6 @@ def work_on_jobs(
         env.console.say(line, always=problem, **({"fg": "yellow"} if problem else {}))
         _log.log(logging.WARNING if problem else logging.INFO, "%s", line, extra=PRINTED)
 
-    async def build(batch: str) -> None:
-        if finish is not None:
-            await asyncio.to_thread(finish, in_its_night(env), batch)
-
     async def begin() -> None:
         say("the night begins", False)
         command = [sys.executable, "-m", "pipeline", "-C", str(folder), "run", "--distribute", "-q"]
@@ -219,7 +194,9 @@ def work_on_jobs(
                 return factory(state, Budget(name="night", shared=part))
 
             documents: str | None = None
-            worker = NightWorker(env.store, nights, context, machine, step_context, build if finish else None, say=say)
+            worker = NightWorker(env.store, nights, context, machine, step_context, say=say)
+            if finish is not None:
+                worker.build = lambda batch: finish(in_its_night(env), batch)
 
             async def look_at_documents() -> None:
                 nonlocal documents

@@ -58,10 +58,6 @@ class Share(SharedPart, Protocol):
         """Note that a machine is not set up for the session; return all such machines, and why."""
         ...
 
-    def halt(self, cause: str, reason: str) -> None:
-        """Let nothing more start in the night's batch. The first reason counts."""
-        ...
-
 
 class Nights(Protocol):
     """What a worker asks of the rows of nights and sessions in a database that all machines share. Times are by its clock.
@@ -78,11 +74,21 @@ class Nights(Protocol):
         ...
 
     def take(self, session: str, so_far: Cost, version: int) -> Share | None:
-        """Take a session, at that version and cost; None if its job is over. Earlier shares of it are void."""
+        """Take a session, at that version and cost; None if it or its night is over. Earlier shares of it are void."""
         ...
 
-    def results(self, batch: str) -> Sequence[Mapping[str, Any]]:
-        """Return the results of a batch, in the order of its jobs."""
+    def halt(self, batch: str, cause: str, reason: str) -> None:
+        """Let nothing more start in a batch. The first reason counts."""
+        ...
+
+    def unfinished(self) -> Night | None:
+        """Return the night whose batch is not built yet, if there is one."""
+        ...
+
+    def jobs(self, batch: str) -> Sequence[tuple[str, Mapping[str, Any] | None, Mapping[str, str]]]:
+        """Return the sessions of a batch in order: each with its result, None if it has not ended, and the machines that are not
+        set up for it, with the reason.
+        """
         ...
 
     def close(self, batch: str, *, built: bool = False) -> None:

@@ -15,14 +15,13 @@ from datetime import timedelta
 from typing import Any
 
 import psycopg
+from pgqueuer.adapters.inmemory.driver import InMemoryDriver
 from pgqueuer.core.executors import EntrypointExecutor, EntrypointExecutorParameters
 from pgqueuer.core.qm import QueueManager
 from pgqueuer.core.sm import SchedulerManager
-from pgqueuer.core.tm import TaskManager
 from pgqueuer.domain.errors import RetryRequested
 from pgqueuer.domain.models import Job, Schedule
 from pgqueuer.domain.types import QueueEntrypoint
-from pgqueuer.ports.driver import NotifyCallback
 from pgqueuer.ports.repository import EntrypointExecutionParameter
 from pgqueuer.queries import Queries
 from psycopg.rows import dict_row
@@ -32,7 +31,7 @@ from pipeline.ports.distribution import Worker
 from pipeline.store.postgres_database import Connection, Database
 
 LOOK_S = 1.0  # between two looks at an empty queue
-LONGEST_PAUSE_S = 15.0  # while the database cannot be reached
+PAUSE_S = 2.0  # between two tries to reach the database
 NIGHT = "night"  # the entry point of the schedule
 
 
@@ -139,13 +138,16 @@ class _OwnJobs(Queries):
             await super().retry_job(job, delay, None)
 
 
-class _Driver:
-    """pgqueuer's port to the database over one connection, which is made again whenever it is lost. It never listens."""
+class _Driver(InMemoryDriver):
+    """pgqueuer's port to the database, over one connection that is made again whenever it is lost.
+
+    What pgqueuer would be told by the server stays in this process: a listener would be lost with its connection without a word.
+    """
 
     def __init__(self, database: Database, stopped: Callable[[], bool], say: Callable[[str], None]) -> None:
+        super().__init__()
         self._database, self._stopped, self._say = database, stopped, say
         self._is_away = False
-        self.shutdown, self.tm = asyncio.Event(), TaskManager()
 
     async def fetch(self, query: str, *args: object) -> list[dict[str, object]]:
         def work(connection: Connection) -> list[dict[str, object]]:
@@ -153,37 +155,23 @@ class _Driver:
             cursor.execute(query.encode(), args or None)
             return cursor.fetchall() if cursor.description else []
 
-        pause_s = 0.2
         while True:
             try:
                 found = await asyncio.to_thread(self._database.run, work)
             except StoreUnreachable as error:
                 if self._stopped():
                     raise
-                self._said(is_away=True, line=f"{error.message}; this worker tries again")
-                await asyncio.sleep(pause_s)
-                pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+                self._tell(is_away=True, line=f"{error.message}; this worker tries again")
+                await asyncio.sleep(PAUSE_S)
             else:
-                self._said(is_away=False, line="the database can be reached again")
+                self._tell(is_away=False, line="the database can be reached again")
                 return found
-
-    def _said(self, *, is_away: bool, line: str) -> None:
-        if is_away != self._is_away:
-            self._say(line)
-        self._is_away = is_away
 
     async def execute(self, query: str, *args: object) -> str:
         await self.fetch(query, *args)
         return ""
 
-    async def add_listener(self, channel: str, callback: NotifyCallback) -> None:
-        """Do nothing: a listener would be lost with its connection without a word."""
-
-    async def notify(self, channel: str, payload: str) -> None:
-        """Do nothing: nobody listens."""
-
-    async def __aenter__(self) -> _Driver:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.tm.gather_tasks()
+    def _tell(self, *, is_away: bool, line: str) -> None:
+        if is_away != self._is_away:
+            self._say(line)
+        self._is_away = is_away

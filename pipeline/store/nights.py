@@ -38,18 +38,19 @@ on conflict (day) do update set batch = excluded.batch, ends_at = excluded.ends_
     cap_nano = excluded.cap_nano, cap_tokens = excluded.cap_tokens, cap_calls = excluded.cap_calls,
     max_failures = excluded.max_failures, halt_cause = '', halt = '', state = 'open'
 """
+# Nothing more may start in such a night.
+_OVER = "(halt <> '' or coalesce(ends_at - make_interval(secs => writing_s) <= clock_timestamp(), false))"
 _JOB = "insert into night_jobs (batch, place, session, entry) values (%s, %s, %s, %s)"
 _NIGHT = """
 select day, batch, extract(epoch from ends_at - clock_timestamp())::float8, writing_s,
-    cap_nano / 1e9::float8, cap_tokens, cap_calls, max_failures, halt_cause, halt, state <> 'open' from nights
-"""
+    cap_nano / 1e9::float8, cap_tokens, cap_calls, max_failures, halt_cause, halt, state <> 'open' from nights"""
 _LOCK = "select from nights where batch = %s for update"
-_UNFINISHED = _NIGHT + "where state <> 'built' order by day limit 1"
+_UNFINISHED = " where state <> 'built' order by day limit 1"
 _TAKE = f"""
 update night_jobs set turn = turn + 1, {_each("reserved_* = 0")}, {_each("before_* = coalesce(before_*, %(*)s)")},
     {_each("spent_* = greatest(0, %(*)s - coalesce(before_*, %(*)s))")},
     fruitless = case when turn > 0 and %(version)s <= version + 1 then fruitless + 1 else 0 end, version = %(version)s
-where session = %(session)s and result is null and batch in (select batch from nights where state = 'open')
+where session = %(session)s and result is null and batch in (select batch from nights where state = 'open' and not {_OVER})
 returning batch, turn, fruitless
 """  # noqa: S608 - no value from outside
 _MINE = "where batch = %(batch)s and session = %(session)s and turn = %(turn)s and result is null"
@@ -67,9 +68,14 @@ _REFUSE = f"""
 update night_jobs set refused = refused || jsonb_build_object(%(machine)s::text, %(why)s::text) {_MINE} returning refused
 """  # noqa: S608
 _HALT_IF_MANY_FAILED = """
-update nights set halt_cause = 'failures', halt = max_failures || ' failures in this night'
+update nights set halt_cause = 'failures', halt = 'too many failures in this night'
 where batch = %(batch)s and halt = '' and max_failures <= (
     select count(*) from night_jobs where batch = %(batch)s and result ->> 'status' = 'failed')
+"""
+_UNDER_WAY = """
+select 1 from night_jobs join nights using (batch) join pgqueuer on dedupe_key = session
+where batch = %s and result is null and status = 'picked' and heartbeat > now() - interval '5 minutes'
+    and coalesce(ends_at > now() - interval '1 minute', true)
 """
 
 
@@ -151,11 +157,6 @@ class PostgresShare:
         rows = self.database.rows(_REFUSE, **self._with({"machine": machine, "why": why}))
         return rows[0][0] if rows else {}
 
-    def halt(self, cause: str, reason: str) -> None:
-        """Let nothing more start in the batch."""
-        query = "update nights set halt_cause = %s, halt = %s where batch = %s and halt = ''"
-        self.database.rows(query, cause, reason, self.night.batch)
-
     def _with(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return {**values, "batch": self.night.batch, "session": self.session, "turn": self.turn}
 
@@ -182,7 +183,7 @@ class PostgresNights:
 
     def unfinished(self) -> Night | None:
         """Return the night whose batch is not built yet, if there is one."""
-        rows = self._database.rows(_UNFINISHED)
+        rows = self._database.rows(_NIGHT + _UNFINISHED)
         return _night_of(rows[0]) if rows else None
 
     def advance(self) -> None:
@@ -195,32 +196,25 @@ class PostgresNights:
 
         def work(connection: Connection) -> PostgresShare | None:
             row = connection.execute(_TAKE, values).fetchone()
-            night = row and connection.execute(_NIGHT + "where batch = %s", (row[0],)).fetchone()
+            night = row and connection.execute(_NIGHT + " where batch = %s", (row[0],)).fetchone()
             return PostgresShare(self._database, _night_of(night), session, *row[1:]) if row and night else None
 
         return self._database.transaction(work)
 
-    def left(self, batch: str) -> Mapping[str, Mapping[str, str]]:
-        """Return by session that has not ended which machines are not set up for it, and why."""
-        query = "select session, refused from night_jobs where batch = %s and result is null order by place"
-        return dict(self._database.rows(query, batch))
-
-    def give_up(self, batch: str, results: Mapping[str, Mapping[str, Any]]) -> None:
-        """End those of these sessions that have not ended, with that result."""
-        query = "update night_jobs set result = %s where batch = %s and session = %s and result is null"
+    def halt(self, batch: str, cause: str, reason: str) -> None:
+        """Let nothing more start in a batch."""
+        query = "update nights set halt_cause = %s, halt = %s where batch = %s and halt = ''"
 
         def work(connection: Connection) -> None:
-            connection.execute(_LOCK, (batch,))
-            connection.cursor().executemany(query, [(json.dumps(one), batch, session) for session, one in results.items()])
-            connection.execute("delete from pgqueuer where dedupe_key = any(%s)", ([*results],))
+            connection.execute(query, (cause, reason, batch))
             _advance(connection)
 
         self._database.transaction(work)
 
-    def results(self, batch: str) -> Sequence[Mapping[str, Any]]:
-        """Return the results of a batch, in the order of its jobs."""
-        query = "select result from night_jobs where batch = %s and result is not null order by place"
-        return [row[0] for row in self._database.rows(query, batch)]
+    def jobs(self, batch: str) -> Sequence[tuple[str, Mapping[str, Any] | None, Mapping[str, str]]]:
+        """Return the sessions of a batch in order, each with its result and the machines that are not set up for it."""
+        query = "select session, result, refused from night_jobs where batch = %s order by place"
+        return [(session, result, refused) for session, result, refused in self._database.rows(query, batch)]
 
     def close(self, batch: str, *, built: bool = False) -> None:
         """Note that the outcome of a batch is in the log, or that it is built."""
@@ -277,23 +271,34 @@ class PostgresNights:
 
 
 def _advance(connection: Connection) -> None:
-    """Queue the jobs that the unfinished night waits for; those that are queued or under way are left."""
-    row = connection.execute("select batch, state from nights where state <> 'built' order by day limit 1 for update").fetchone()
+    """Queue the jobs that the unfinished night waits for; those that are queued or under way are left.
+
+    Where nothing more may start, sessions in the queue leave it, and the batch is closed once none is under way.
+    """
+    row = connection.execute(f"select batch, state, {_OVER} from nights {_UNFINISHED} for update").fetchone()  # noqa: S608
     if row is None:
         return
-    batch, state = row
-    query = "select entry, session, place from night_jobs where batch = %s and result is null order by place"
-    jobs: list[tuple[str, str, int]] = connection.execute(query, (batch,)).fetchall() if state == "open" else []
-    jobs = jobs or [(CLOSE if state == "open" else BUILD, batch, 0)]
+    batch, state, is_over = row
+    jobs: list[tuple[str, str, str, int]] = []
+    if state == "open" and is_over:
+        query = "delete from pgqueuer using night_jobs where dedupe_key = session and batch = %s and status = 'queued'"
+        connection.execute(query, (batch,))
+        if connection.execute(_UNDER_WAY, (batch,)).fetchone():
+            return
+    elif state == "open":
+        query = "select entry, session, session, place from night_jobs where batch = %s and result is null order by place"
+        jobs = connection.execute(query, (batch,)).fetchall()
+    last = CLOSE if state == "open" else BUILD
+    jobs = jobs or [(last, batch, f"{last} {batch}", 0)]
     # Slow to import, and most runs share no night.
     from pgqueuer.adapters.drivers.psycopg import SyncPsycopgDriver
     from pgqueuer.queries import SyncQueries
 
     SyncQueries(SyncPsycopgDriver(connection)).enqueue(
-        [entry for entry, _, _ in jobs],
-        [subject.encode() for _, subject, _ in jobs],
-        [-place for _, _, place in jobs],
-        dedupe_key=[subject if entry not in (CLOSE, BUILD) else f"{entry} {subject}" for entry, subject, _ in jobs],
+        [entry for entry, _, _, _ in jobs],
+        [subject.encode() for _, subject, _, _ in jobs],
+        [-place for _, _, _, place in jobs],
+        dedupe_key=[key for _, _, key, _ in jobs],
         on_conflict="skip",
     )
 

@@ -295,14 +295,11 @@ def test_two_workers_research_all_and_whoever_ends_the_last_session_closes_the_b
 def test_a_closed_night_is_built_by_a_worker_that_builds_and_is_closed_once(stage: Callable[..., Stage]) -> None:
     built: list[str] = []
 
-    async def build(batch: str) -> None:
-        built.append(batch)
-
     night = stage(queue(query("pumps")))
     asyncio.run(night.run(night.worker("north")))
-    close_batch(night.store, night.batch, night.nights.results(night.batch), context_for("run-9"))
+    close_batch(night.store, night.nights, Night(DAY, night.batch), context_for("run-9"))
     before = len(night.store.load(night.batch))
-    builder = night.worker("south", build=build)
+    builder = night.worker("south", build=built.append)
     asyncio.run(night.run(builder, built=True))
     assert built == [night.batch]
     assert night.nights.unfinished() is None
@@ -415,7 +412,7 @@ def test_a_worker_that_is_not_set_up_for_a_session_is_named_and_another_takes_it
         poor.prepare = refuse
         await night.open()
         first = asyncio.create_task(poor.work(night.engines["north"]))
-        while not (refused := [one for one in night.nights.left(night.batch).values() if one]):
+        while not (refused := [one for _, _, one in night.nights.jobs(night.batch) if one]):
             await asyncio.sleep(0.05)
         assert refused == [{"north": "no key for the model m"}]
         poor.context.stop.ask("over", 143)
@@ -446,15 +443,25 @@ def test_a_worker_ends_a_session_with_the_night_and_not_before(stage: Callable[.
     assert [event.cause for event in result.skipped] == ([] if left_s else ["cap"])
 
 
-def test_jobs_that_are_given_up_are_closed_as_open_questions(stage: Callable[..., Stage]) -> None:
-    night = stage()
+def test_a_night_that_nobody_goes_on_with_is_closed_and_says_why(stage: Callable[..., Stage]) -> None:
+    night = stage(queue(query("pumps", machine="elsewhere"), query("valves")))
     asyncio.run(night.open())
+    share = night.nights.take(night.nights.jobs(night.batch)[0][0], Cost(), 1)
+    assert share
+    share.refuse("north", "no key for the model m")
+    night.nights.halt(night.batch, "cap", "no worker can take it")
+    closed = asyncio.run(night.run(night.worker("south")))
+    assert (closed.exit_code, closed.ended) == (3, ())
+    why = {event.query_id: event.reason for event in closed.skipped}
+    assert why == {"pumps": "no worker can take it: north: no key for the model m", "valves": "no worker can take it"}
 
-    def result(session: str) -> dict[str, Any]:
-        ended = {"type": "query.ended", "status": "interrupted", "cause": "cap"}
-        return {**ended, "query_id": session, "query": "?", "session": session}
 
-    night.nights.give_up(night.batch, {session: result(session) for session in night.nights.left(night.batch)})
-    closed = asyncio.run(night.run(night.worker("north")))
-    assert closed.exit_code == 3
-    assert set(endings(closed).values()) == {"interrupted"}
+def test_a_night_that_is_halted_is_closed_when_nothing_is_under_way_any_more(stage: Callable[..., Stage]) -> None:
+    night = stage(queue(query("pumps"), query("valves")))
+    asyncio.run(night.open())
+    night.nights._database.rows("update pgqueuer set status = 'picked', heartbeat = now() where dedupe_key like '%%pumps%%'")
+    night.nights.halt(night.batch, "cap", "enough")
+    assert night.nights.queue() == {"research": (0, 1)}
+    night.nights._database.rows("update pgqueuer set heartbeat = now() - interval '1 hour'")
+    night.nights.advance()
+    assert night.nights.queue()[CLOSE] == (1, 0)
