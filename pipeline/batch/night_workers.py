@@ -82,20 +82,20 @@ async def open_night(
     return log.id
 
 
-def close_batch(store: EventStore, nights: Nights, night: Night, context: RunContext) -> None:
-    """Record what became of a night's queries, and the end of its batch, unless that is done already.
+def close_batch(store: EventStore, nights: Nights, batch: str, context: RunContext) -> None:
+    """Record what became of the queries of the unfinished night, and the end of its batch, unless that is done already.
 
     Raises:
         LogError: a log cannot be read or written.
     """
-    store.take_over(night.batch)
+    store.take_over(batch)
     try:
-        events = list(decode_all(record.data for record in store.load(night.batch)))
-        if not events or any(isinstance(event, n.BatchEnded) for event in events):
+        night, events = nights.unfinished(), list(decode_all(record.data for record in store.load(batch)))
+        if not events or night is None or night.batch != batch or any(isinstance(event, n.BatchEnded) for event in events):
             return
-        ended, skipped = list[n.QueryEnded](), list[n.QuerySkipped]()
+        ended, skipped, jobs = list[n.QueryEnded](), list[n.QuerySkipped](), nights.jobs(batch)
         cause, reason = night.halt if night.halt[0] else ("cap", PASSED)
-        for name, result, refused in nights.jobs(night.batch):
+        for name, result, refused in jobs:
             if result is not None:
                 ended.append(n.QueryEnded.model_validate(result))
             else:
@@ -104,11 +104,11 @@ def close_batch(store: EventStore, nights: Nights, night: Night, context: RunCon
         new = (*ended, *skipped)
         ended += [event for event in events if isinstance(event, n.QueryEnded)]
         skipped += [event for event in events if isinstance(event, n.QuerySkipped)]
-        cost = spent_since(store, [event.session for event in ended if event.session], events[0].at)
-        end = batch_ended(BatchResult(night.batch, tuple(ended), tuple(skipped)), cost, events[0].at, timestamp(context.now()))
-        StreamLog(store, context, night.batch, events[-1].version).record(*new, end)
+        cost = spent_since(store, [name for name, _, _ in jobs], events[0].at)
+        end = batch_ended(BatchResult(batch, tuple(ended), tuple(skipped)), cost, events[0].at, timestamp(context.now()))
+        StreamLog(store, context, batch, events[-1].version).record(*new, end)
     finally:
-        store.release(night.batch)
+        store.release(batch)
 
 
 def _opened(store: EventStore, name: str) -> tuple[ResearchSession, LogError | None]:
@@ -168,10 +168,8 @@ class NightWorker:
         """Close or build a batch, or research a session."""
         try:
             if entry == CLOSE:
-                night = await asyncio.to_thread(self.nights.unfinished)
-                if night and night.batch == subject:
-                    await asyncio.to_thread(close_batch, self.store, self.nights, night, self.context)
-                    await asyncio.to_thread(self.nights.close, subject)
+                await asyncio.to_thread(close_batch, self.store, self.nights, subject, self.context)
+                await asyncio.to_thread(self.nights.close, subject)
             elif entry == BUILD and self.build:
                 await asyncio.to_thread(self.build, subject)
                 await asyncio.to_thread(self.nights.close, subject, built=True)

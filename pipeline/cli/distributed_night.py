@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 from pipeline.batch.night_workers import NightWorker, open_night
-from pipeline.batch.session_pool import PASSED, with_limits
+from pipeline.batch.session_pool import PASSED
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, environment_of
 from pipeline.cli.run_support import Lines, batch_of, context_of, in_its_night, prepare, run_async, sessions_at_once
 from pipeline.config.services import LOCAL
@@ -186,8 +186,7 @@ def work_on_jobs(
     async def work() -> dict[str, int]:
         nights, fingerprint = postgres_adapters.nights_of(folder), postgres_adapters.fingerprint_of_documents(env.workspace)
         at_once = sessions or sessions_at_once(env.workspace)
-        limits = replace(env.workspace.queue.settings.limits, deadline=None)  # a night's end comes with each job
-        context = with_limits(context_of(env, Lines(env.console).listen, run), limits, until)
+        context = replace(context_of(env, Lines(env.console).listen, run, until), deadline=until)  # a night's comes with each job
         async with aclosing(AdapterFactory(env.workspace, env.store, env.keys, pace=nights)) as factory:
 
             def step_context(state: SessionState, part: SharedPart | None) -> StepContext:

@@ -252,18 +252,18 @@ def _store(workspace: Workspace, _keys: Keys) -> Iterator[Finding]:
     require_psycopg()
     from pipeline.wiring import postgres_adapters
 
-    found = postgres_adapters.status_of_store(workspace.folder)
+    database, server, role, may_append, may_remove, is_durable, is_copy = postgres_adapters.status_of_store(workspace.folder)
     unused = sum(1 for _ in file_store(workspace.folder).ids("session"))
-    place = f"database {found.database}, PostgreSQL {found.server}, as {found.role}"
-    if found.is_copy:
+    place = f"database {database}, PostgreSQL {server}, as {role}"
+    if is_copy:
         yield problem("store", f"{place}: the server is a read-only copy", "name the primary server in `store`", 12)
-    elif not found.may_append:
+    elif not may_append:
         yield problem("store", f"{place}: the role may not append", _ROLES, 12)
     else:
-        yield ok("store", f"{place}, {'which may also remove' if found.may_remove else 'which may append only'}")
-        if found.may_remove:
-            yield note("store", f"{found.role} can change and delete events", f"let nights run as a role that cannot: {_ROLES}")
-    if not found.is_durable:
+        yield ok("store", f"{place}, {'which may also remove' if may_remove else 'which may append only'}")
+        if may_remove:
+            yield note("store", f"{role} can change and delete events", f"let nights run as a role that cannot: {_ROLES}")
+    if not is_durable:
         todo = "set fsync and synchronous_commit to on"
         yield problem("store", "the server acknowledges before it has written: a power cut can lose events", todo, 12)
     if unused:

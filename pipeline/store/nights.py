@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.domain.budget import Caps, budget_spent, nano_usd
+from pipeline.domain.budget import Budget, Caps, nano_usd
 from pipeline.domain.values import Cost
 from pipeline.errors import BudgetSpent, LogError, VersionConflict
 from pipeline.ports.distribution import BUILD, CLOSE, WORKER, Night
@@ -55,8 +55,8 @@ returning batch, turn, fruitless
 """  # noqa: S608 - no value from outside
 _MINE = "where batch = %(batch)s and session = %(session)s and turn = %(turn)s and result is null"
 _SUMS = f"""
-select {_each("cap_*")}, {_each("sum(spent_*)::bigint")}, {_each("sum(reserved_*)::bigint")}
-from night_jobs join nights using (batch) where batch = %s group by nights.day
+with jobs as (select * from night_jobs where batch = %s)
+select {_each("sum(spent_*)::bigint")} from jobs union all select {_each("sum(reserved_*)::bigint")} from jobs
 """  # noqa: S608
 _RESERVE = f"update night_jobs set {_each('reserved_* = reserved_* + %(*)s')} {_MINE}"  # noqa: S608
 _SETTLE = f"update night_jobs set {_each('reserved_* = reserved_* - %(*)s, spent_* = spent_* + %(paid_*)s')} {_MINE}"  # noqa: S608
@@ -98,17 +98,16 @@ class PostgresShare:
             StoreUnreachable: the database does not answer, so nothing may be spent.
             VersionConflict: the share is void.
         """
-        amounts = _amounts(worst, calls)
 
         def work(connection: Connection) -> None:
             connection.execute(_LOCK, (self.night.batch,))
-            if not connection.execute(_RESERVE, self._with(amounts)).rowcount:
+            if not connection.execute(_RESERVE, self._with(_amounts(worst, calls))).rowcount:
                 raise VersionConflict(f"{self.session} was taken over by another worker, or its night has ended")
-            row: Sequence[Any] = connection.execute(_SUMS, (self.night.batch,)).fetchone() or [None] * 9
-            for what, cap, spent, reserved in zip(amounts, row[:3], row[3:6], row[6:], strict=True):
-                if cap is not None and spent + reserved > cap:
-                    shown = (f"{cap / 1e9:.2f}", f"{spent / 1e9:.4f}") if what == "nano" else (str(cap), str(spent))
-                    raise budget_spent("night", "usd" if what == "nano" else what, *shown)
+            spent, reserved = (
+                Cost(usd=nano / 1e9, total_tokens=tokens, calls=calls)
+                for nano, tokens, calls in connection.execute(_SUMS, (self.night.batch,)).fetchall()
+            )
+            Budget(self.night.caps, name="night", spent=spent).check(reserved, reserved.calls)
 
         try:
             await asyncio.to_thread(self.database.transaction, work)

@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import errors
@@ -308,6 +308,8 @@ def store_lock(url: str, password: str, program: str, *, shared: bool = False) -
         database.close()
 
 
+# The database, its server's version, the role, whether it may append and remove, whether the server writes to the disk before it
+# acknowledges, and whether it is a read-only copy of another one.
 STATUS = """
 SELECT current_database(), split_part(current_setting('server_version'), ' ', 1), current_user::text,
     has_function_privilege('append_event(text, bigint, text, int, bytea, text, bytea)', 'EXECUTE')
@@ -316,18 +318,3 @@ SELECT current_database(), split_part(current_setting('server_version'), ' ', 1)
     current_setting('fsync') <> 'off' AND current_setting('synchronous_commit') <> 'off',
     pg_is_in_recovery()
 """
-
-
-class StoreStatus(NamedTuple):
-    """The database, its server's version, the role, and what it may do.
-
-    ``is_durable``: the server writes to the disk before it acknowledges. ``is_copy``: it is a read-only copy of another one.
-    """
-
-    database: str
-    server: str
-    role: str
-    may_append: bool
-    may_remove: bool
-    is_durable: bool
-    is_copy: bool

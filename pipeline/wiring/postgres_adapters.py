@@ -23,7 +23,7 @@ from pipeline.store.jobs import PgQueuerEngine
 from pipeline.store.nights import PostgresNights
 from pipeline.store.objects import StoredObjects
 from pipeline.store.postgres import PostgresStore
-from pipeline.store.postgres_database import STATUS, Database, StoreStatus, check_schema, migrate, roles
+from pipeline.store.postgres_database import STATUS, Database, check_schema, migrate, roles
 
 __all__ = ["PostgresNights", "roles"]
 
@@ -69,13 +69,13 @@ def init_store(folder: Path, address: str = "") -> tuple[str, list[str]]:
     return database.name, database.run(migrate)
 
 
-def status_of_store(folder: Path) -> StoreStatus:
-    """Return what can be said of the workspace's database.
+def status_of_store(folder: Path) -> tuple[Any, ...]:
+    """Return what can be said of the workspace's database, in the order of the query.
 
     Raises:
         UsageError, LogError: it cannot be used.
     """
-    return StoreStatus(*_database(folder).rows(STATUS)[0])
+    return _database(folder).rows(STATUS)[0]
 
 
 def copy_store(folder: Path, source: str, target: str, *, check: bool) -> CopyReport:

@@ -297,7 +297,7 @@ def test_a_closed_night_is_built_by_a_worker_that_builds_and_is_closed_once(stag
 
     night = stage(queue(query("pumps")))
     asyncio.run(night.run(night.worker("north")))
-    close_batch(night.store, night.nights, Night(DAY, night.batch), context_for("run-9"))
+    close_batch(night.store, night.nights, night.batch, context_for("run-9"))
     before = len(night.store.load(night.batch))
     builder = night.worker("south", build=built.append)
     asyncio.run(night.run(builder, built=True))
