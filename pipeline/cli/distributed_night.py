@@ -174,7 +174,7 @@ def work_on_jobs(
         env.console.say(line, always=problem, **({"fg": "yellow"} if problem else {}))
         _log.log(logging.WARNING if problem else logging.INFO, "%s", line, extra=PRINTED)
 
-    async def begin() -> None:
+    async def begin(_schedule: object) -> None:
         say("the night begins", False)
         command = [sys.executable, "-m", "pipeline", "-C", str(folder), "run", "--distribute", "-q"]
         with subprocess.Popen(command) as night:  # noqa: S603 - a command of our own

@@ -47,7 +47,7 @@ class PgQueuerEngine:
         self, database: Database, *, at_once: int = 4, lease_s: float = 30.0, say: Callable[[str], None] = lambda _line: None
     ) -> None:
         self._database, self._at_once, self._lease, self._say = database, at_once, timedelta(seconds=lease_s), say
-        self.scheduled: tuple[str, Callable[[], Awaitable[None]]] | None = None
+        self.scheduled: tuple[str, Callable[[Schedule], Awaitable[None]]] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._shutdown = asyncio.Event()  # of that loop
 
@@ -76,10 +76,6 @@ class PgQueuerEngine:
             if again_s is not None:
                 raise RetryRequested(timedelta(seconds=again_s))
 
-        async def begin_night(_schedule: Schedule) -> None:
-            if self.scheduled:
-                await self.scheduled[1]()
-
         self._loop = asyncio.get_running_loop()
         executor = EntrypointExecutor(EntrypointExecutorParameters(concurrency_limit=0, func=do))
         driver = _Driver(self._database, self._shutdown.is_set, self._say)
@@ -87,11 +83,11 @@ class PgQueuerEngine:
         nights = SchedulerManager(jobs)
         nights.shutdown = jobs.manager.shutdown = self._shutdown
         if self.scheduled:
+            times, begin = self.scheduled
             try:
-                nights.schedule(NIGHT, self.scheduled[0])(begin_night)
+                nights.schedule(NIGHT, times)(begin)
             except ValueError as error:
-                hint = 'write five fields as in cron: "15 2 * * *"'
-                raise UsageError(f"{self.scheduled[0]!r} is no schedule", hint=hint) from error
+                raise UsageError(f"{times!r} is no schedule", hint='write five fields as in cron: "15 2 * * *"') from error
         giving = jobs.manager.run(timedelta(seconds=LOOK_S), self._at_once, heartbeat_timeout=self._lease)
         try:
             await asyncio.gather(giving, *([nights.run()] if self.scheduled else []))

@@ -31,12 +31,12 @@ def _each(text: str) -> str:
     return ", ".join(text.replace("*", name) for name in ("nano", "tokens", "calls"))
 
 
+_CLEAR = """
+with old as (delete from nights where day = %s returning batch) delete from night_jobs where batch in (select batch from old)
+"""
 _OPEN = """
 insert into nights (day, batch, ends_at, writing_s, cap_nano, cap_tokens, cap_calls, max_failures)
 values (%s, %s, clock_timestamp() + make_interval(secs => %s), %s, %s, %s, %s, %s)
-on conflict (day) do update set batch = excluded.batch, ends_at = excluded.ends_at, writing_s = excluded.writing_s,
-    cap_nano = excluded.cap_nano, cap_tokens = excluded.cap_tokens, cap_calls = excluded.cap_calls,
-    max_failures = excluded.max_failures, halt_cause = '', halt = '', state = 'open'
 """
 # Nothing more may start in such a night.
 _OVER = "(halt <> '' or coalesce(ends_at - make_interval(secs => writing_s) <= clock_timestamp(), false))"
@@ -173,7 +173,7 @@ class PostgresNights:
         rows = [(night.batch, place, session, entry) for place, (session, entry) in enumerate(jobs.items())]
 
         def work(connection: Connection) -> None:
-            connection.execute("delete from night_jobs where batch = (select batch from nights where day = %s)", (night.day,))
+            connection.execute(_CLEAR, (night.day,))
             connection.execute(_OPEN, (night.day, night.batch, night.ends_in_s, night.writing_s, *caps))
             connection.cursor().executemany(_JOB, rows)
             _advance(connection)

@@ -316,7 +316,7 @@ def test_one_of_the_workers_that_have_the_schedule_begins_the_night_also_when_it
         workers = [night.worker(name) for name in names]
         for name in names:
 
-            async def begin(name: str = name) -> None:
+            async def begin(_schedule: object, name: str = name) -> None:
                 begun.append(name)
 
             night.engines[name].scheduled = ("0 0 29 2 *", begin)
