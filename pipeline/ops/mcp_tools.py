@@ -117,7 +117,6 @@ class Library:
         with suppress(OSError):  # there are none yet
             files.write(self._kept, files.read_bytes(summaries_of(workspace.folder)))
         self._pages = PassageSearch(index, store=self._store, meaning=Meaning(LocalEmbedder(model), 0.0) if model else None)
-        self._sources: dict[str, tuple[str, str]] = {}  # title and address of pages that were seen, by digest
         self.takes_questions = workspace.queue.settings.mcp.enqueue
 
     async def prepare(self) -> None:
@@ -142,9 +141,7 @@ class Library:
                 what = "was imported and is not checked" if kind_of(name) == "import" else "is no session and no query"
                 raise SessionUnknown(f"{name[:100]!r} {what}", hint="the tool search finds reports and their ids")
             name = found.id
-        state = ResearchSession.open(self._store, name).state
-        self._sources |= {page.digest: (clean(page.title) or page.url, page.url) for page in state.pages.values()}
-        return state
+        return ResearchSession.open(self._store, name).state
 
     def _text(self, digest: str) -> str:
         return self._store.objects.get(digest).decode("utf-8", "replace")
@@ -153,7 +150,6 @@ class Library:
         """Find reports and sources that answer a question, best first."""
         known = {one.id: one for one in self._summaries()}
         found = await self._pages.find(query, list(known), _RESULTS)
-        self._sources |= {page.digest: (clean(page.title) or page.url, page.url) for page in found.pages}
         sessions = dict.fromkeys(known[page.session] for page in found.pages if page.session in known)
         reports: list[Result] = [
             {"id": f"report/{one.id}", "title": clean(one.title or one.query), "url": f"research://report/{one.id}"}
@@ -161,7 +157,7 @@ class Library:
             if one.outcome not in ("", "not-found")
         ]
         sources: list[Result] = [
-            {"id": f"source/{one.digest}", "title": self._sources[one.digest][0], "url": _address(one.url, one.digest)}
+            {"id": f"source/{one.digest}", "title": clean(one.title) or one.url, "url": _address(one.url, one.digest)}
             for one in found.pages
         ]
         return {"results": [*reports[: _RESULTS // 2], *sources]}
@@ -175,15 +171,12 @@ class Library:
             return {"id": id, "title": title, "text": found["text"], "url": url, "metadata": about}
         if kind != "source":
             raise UsageError(f"{id[:100]!r} is no id of a search result", hint="it begins with report/ or source/")
-        for one in self._summaries():  # of what no tool returned yet, all sessions are looked through
-            if key in self._sources:
-                break
-            self._state(one.id)
-        if key not in self._sources:
+        page = await self._pages.page(key, {one.id for one in self._summaries()})
+        if page is None:
             raise SessionUnknown(f"no session read a page {key[:64]!r}", hint="the tool search finds sources and their ids")
-        (title, url), text = self._sources[key], self._text(key)
-        about = {"address": url, "characters": f"{len(text[:_LONGEST_PAGE]):,} of {len(text):,}"}
-        return {"id": id, "title": title, "text": text[:_LONGEST_PAGE], "url": _address(url, key), "metadata": about}
+        text, title, url = self._text(key), clean(page.title) or page.url, _address(page.url, key)
+        about = {"address": page.url, "characters": f"{len(text[:_LONGEST_PAGE]):,} of {len(text):,}"}
+        return {"id": id, "title": title, "text": text[:_LONGEST_PAGE], "url": url, "metadata": about}
 
     async def ask(self, question: Words, scope: Name = "") -> Answer:
         """Get the answer that the stored pages give, with quotes. Scope: a session's or query's id, or a tag as #tag."""

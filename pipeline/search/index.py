@@ -12,7 +12,7 @@ import hashlib
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import astuple, dataclass
 from itertools import islice
@@ -176,6 +176,11 @@ class Index:
         of_one = "SELECT * FROM readings WHERE session = ?"
         rows = [StoredPage(*row) for session in sessions for row in self._db.execute(of_one, (session,))]
         return {one.url: one for one in sorted(rows, key=lambda one: (one.at, one.session))}
+
+    def reading(self, digest: str, sessions: Collection[str]) -> StoredPage | None:
+        """Return a reading of the page with that digest in one of these sessions."""
+        rows = self._db.execute("SELECT * FROM readings WHERE digest = ?", (digest,))
+        return next((page for row in rows if (page := StoredPage(*row)).session in sessions), None)
 
     def unindexed(self, digests: Iterable[str]) -> list[str]:
         """Return those of the pages that are not here yet, each once, sorted."""

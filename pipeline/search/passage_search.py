@@ -13,7 +13,7 @@ import logging
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -369,13 +369,9 @@ class PassageSearch:
             SearchFailed: the index cannot be read or built.
         """
 
-        def read(index: Index) -> dict[str, StoredPage] | None:
-            is_current = self._refresh_sessions(index, sessions)
-            return {one.digest: one for one in index.readings(sessions).values()} if is_current else None
-
         with self._translated():
-            while (readings := await self._on(read)) is None:
-                pass  # whoever cancels it waits for one batch of sessions at most
+            latest = await self._of_sessions(sessions, lambda index: index.readings(sessions))
+            readings = {one.digest: one for one in latest.values()}
             found, near = await self._ranked(
                 question, Scope({key: Source(one.url, one.title) for key, one in readings.items()}), limit
             )
@@ -384,7 +380,19 @@ class PassageSearch:
         pages = tuple(by_url[url] for url in dict.fromkeys(one.source.url for one in found.passages))
         return FoundPassages(hits, pages, found.statistics, found.languages, len(readings), near.cost, near.failed)
 
-    def _refresh_sessions(self, index: Index, sessions: Sequence[str]) -> bool:
+    async def page(self, digest: str, sessions: Collection[str]) -> StoredPage | None:
+        """Return the page with the digest of its text, if one of ``sessions`` read it. Raises as ``find``."""
+        with self._translated():
+            return await self._of_sessions(sessions, lambda index: index.reading(digest, sessions))
+
+    async def _of_sessions(self, sessions: Collection[str], read: Callable[[Index], T]) -> T:
+        """Return what ``read`` finds when all sessions are indexed. Whoever cancels it waits for one batch of them at most."""
+        while True:
+            is_current, found = await self._on(lambda index: (self._refresh_sessions(index, sessions), read(index)))
+            if is_current:
+                return found
+
+    def _refresh_sessions(self, index: Index, sessions: Collection[str]) -> bool:
         """Index the pages of a batch of these sessions that are not indexed yet; return whether it was the last.
 
         A missing session, or one of a damaged log, has no pages.

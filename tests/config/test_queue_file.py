@@ -38,7 +38,6 @@ FAULTS: list[tuple[str | bytes, int, int, str, str]] = [
     (LIST + '- "a\\u0007b"\n', 2, 3, "control character (U+0007)", "delete"),
     # text that is not what it looks like
     (LIST + "- no\n", 2, 3, "yes/no", 'write "no"'),
-    (LIST + "- on\n", 2, 3, "yes/no", 'write "on"'),
     (LIST + "- 12:30\n", 2, 3, "base 60", 'write "12:30"'),
     (LIST + "- 42\n", 2, 3, "a number", 'write "42"'),
     (LIST + "- 2026-11-21\n", 2, 3, "a date", 'write "2026-11-21"'),
@@ -100,19 +99,16 @@ FAULTS: list[tuple[str | bytes, int, int, str, str]] = [
     # ids that clash
     (LIST + "- query: '?!'\n", 2, 10, "no letter and no digit", "write a question"),
     (LIST + "<<<<<<< ours\n- a\n=======\n- b\n>>>>>>> theirs\n", 2, 1, "conflict marks of git", "delete the lines"),
-    (LIST + "- query: a\n  id: 'No!'\n", 3, 7, "is no id", 'such as "no"'),
     (LIST + "- a b\n- query: c\n  id: a-b\n", 3, 3, "the id a-b is taken by line 2", "another id"),
     (LIST + "- query: a\n  id: x\n- query: b\n  id: x\n", 4, 3, "the id x is taken by line 2", "another id"),
     ("queries: [Why?, {query: b, id: why}]\n", 1, 17, "the id why is taken by line 1", "another id"),
     # settings
     ("settings: [a]\nqueries: [a]\n", 1, 11, "a list where a mapping belongs", "key: value"),
-    ("settings:\n  corpsu: a\nqueries: [a]\n", 2, 3, '"corpsu" is not known', "did you mean corpus?"),
     ("settings:\n  corpus: no\nqueries: [a]\n", 2, 11, "yes/no", 'write "no"'),
     ("settings:\n  context_tokens: 3\n  corpus: no\nqueries: [a]\n", 3, 11, "yes/no", 'write "no"'),
     ("settings:\n  corpus: ''\nqueries: [a]\n", 2, 11, "an empty text", "write a text"),
     ("settings:\n  reasoner: extractiv\nqueries: [a]\n", 2, 13, "is not known", "did you mean extractive?"),
     ("settings:\n  search: [local, brve]\nqueries: [a]\n", 2, 19, "is not known", "did you mean brave?"),
-    ("settings:\n  limits: 3\nqueries: [a]\n", 2, 11, "where a mapping belongs", "key: value"),
     ("settings:\n  limits: {cost_usd: -1}\nqueries: [a]\n", 2, 22, "out of range", "2.50"),
     ("settings:\n  limits: {deadline: 06:30}\nqueries: [a]\n", 2, 22, "base 60", 'write "06:30"'),
     ("settings:\n  limits: {deadline: '6:30'}\nqueries: [a]\n", 2, 22, "no time of day", '"06:30"'),

@@ -16,6 +16,7 @@ import pytest
 
 from bench import made_log
 from pipeline.config.settings import load_workspace
+from pipeline.errors import SessionUnknown
 from pipeline.ops.mcp_server import server_of
 from pipeline.ops.mcp_tools import Library
 from pipeline.store.file_store import FileStore
@@ -156,13 +157,16 @@ def test_what_is_new_is_what_ended_since_a_part_at_a_time(called: Call) -> None:
         assert "is not a moment" in called("whats_new", since=since)
 
 
-def test_pages_are_indexed_before_the_first_search(tmp_path: Path) -> None:
+def test_pages_are_indexed_before_the_first_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = workspace(tmp_path / "workspace", 1)
     library = Library(load_workspace(folder), tmp_path / "pages.sqlite")
     asyncio.run(library.prepare())
     assert FIRST in (tmp_path / "summaries.json").read_text(), "so that not every call reads every session"
     shutil.rmtree(folder / "events" / "objects")
     assert asyncio.run(library.search("How do pumps behave?"))["results"]
+    monkeypatch.setattr(library._store, "load", mock.Mock(side_effect=AssertionError("a session is opened")))
+    with pytest.raises(SessionUnknown):
+        asyncio.run(library.fetch(f"source/{'0' * 64}"))
 
 
 def test_a_client_that_leaves_waits_for_a_portion_of_the_indexing_at_most(
