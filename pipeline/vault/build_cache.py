@@ -263,13 +263,8 @@ def rows_in(folder: Path, select: str, values: Iterable[str] = ()) -> list[tuple
 
 
 def notes_in(folder: Path) -> list[KnownNote]:
-    """Return the notes of a vault as the last build left them, sorted by id."""
+    """Return the notes of a vault as the last build left them, sorted by id; one that a person hid has no path."""
     return [KnownNote._make(row) for row in rows_in(folder, "SELECT * FROM notes ORDER BY id")]
-
-
-def hidden_notes(folder: Path) -> set[str]:
-    """Return the ids of the notes that a person hid."""
-    return {row[0] for row in rows_in(folder, "SELECT id FROM notes WHERE path = ''")}
 
 
 def report_paths(folder: Path) -> dict[str, str]:

@@ -8,6 +8,7 @@ of another program has a note of the same kind: a banner that says that nothing 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote as encoded
@@ -112,9 +113,8 @@ def _planned(loaded: LoadedSession, name: str) -> View:
     state = loaded.state
     view, worker = state.perspectives[state.nodes[name].perspective], state.workers.get(name)
     return {
+        **dict(view),
         "name": parts.worker_link(loaded, name) if worker else parts.perspective_name(view),
-        "focus": view.focus,
-        "questions": view.questions,
         "is_gap": state.nodes[name].is_gap,
         "facts": len(facts_of(worker)) if worker else 0,
         "outcome": parts.worker_outcome(state, worker) if worker else "",
@@ -142,11 +142,9 @@ def worker_view(loaded: LoadedSession, worker: Worker) -> View:
     def quoted(fact: Fact) -> View:
         words = "in the source" if fact.url in loaded.shown_sources else ""  # a source without a note is named
         return {
+            **dict(fact),
             "claim": claim_beside(fact.claim, fact.quote),
-            "quote": fact.quote,
-            "lead": fact.lead,
             "is_plain": not fact.lead and is_plain(fact.quote),
-            "heading": fact.heading,
             "citation": parts.page_place(loaded, fact.url, words, block_id(fact.id)),
             "disputed": loaded.is_disputed([fact.id]),
         }
@@ -368,11 +366,9 @@ def source_note(
         if file and first.sheet:
             there = file_address(file, translations.label("on page {number}", language, number=str(first.sheet)), first.sheet)
         return {
-            "text": first.text,
-            "lead": first.lead,
+            **asdict(first),
             "is_plain": not first.lead and is_plain(first.text),
             "block": Inert(block_id(first.fact)),
-            "heading": first.heading,
             "claim": claim_beside(first.claim, first.text),
             "disputed": latest.disputed,
             "cited_in": tuple(
@@ -381,7 +377,6 @@ def source_note(
             "found_for": parts.best_link(found_by),
             "found_at": found_by.started_at,
             "there": Inert(there),
-            "sheet": first.sheet,
         }
 
     quotes = list(map(quoted, latest_first))

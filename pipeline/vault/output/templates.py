@@ -52,16 +52,6 @@ def _listed(values: Iterable[Link | str], separator: str = ", ") -> Inert:
     return Inert(separator.join(str(_printed(value)) for value in values))
 
 
-FILTERS: dict[str, Callable[..., object]] = {
-    "cell": lambda value: value.cell if isinstance(value, Link) else escaping.inert(value),
-    "quote": markdown.markdown,
-    "within": markdown.within,
-    "listed": _listed,
-    "sentence": escaping.sentence,
-}
-OF_LANGUAGE = ("counted", "duration", "day")  # filters of the note's language
-
-
 class Renderer:
     """Renders notes from the folder ``templates``: ``<kind>.md.j2`` for each kind of note. They are read once."""
 
@@ -69,8 +59,17 @@ class Renderer:
         self.folder = templates
         environment = _NoteEnvironment(autoescape=False, keep_trailing_newline=True, finalize=_printed)
         self._language = translations.ENGLISH  # of the note that is rendered: of its labels, counts and dates
-        environment.filters.update(FILTERS)
-        environment.filters.update({name: getattr(self, f"_{name}") for name in OF_LANGUAGE})
+        self.filters: dict[str, Callable[..., object]] = {
+            "cell": lambda value: value.cell if isinstance(value, Link) else escaping.inert(value),
+            "quote": markdown.markdown,
+            "within": markdown.within,
+            "listed": _listed,
+            "sentence": escaping.sentence,
+            "counted": lambda number, one, many="": translations.count(number, one, many, self._language),
+            "duration": lambda seconds: translations.label(duration(seconds), self._language),
+            "day": lambda at: translations.day(at, self._language),
+        }
+        environment.filters.update(self.filters)
         environment.globals.update(user_block=lambda name: Inert(empty_block(name)), t=self._label)
         self._templates = TemplateFolder(templates, environment, _ADVICE)
 
@@ -92,15 +91,6 @@ class Renderer:
         """The label that is ``words`` in English, each ``{name}`` in it replaced by a value."""
         text = str(Inert(translations.label(words, self._language)) if translations.is_label(words) else escaping.inert(words))
         return Inert(_PLACE.sub(lambda found: str(_printed(values.get(found[1], found[0]))), text))
-
-    def _counted(self, number: int, one: str, many: str = "") -> str:
-        return translations.count(number, one, many, self._language)
-
-    def _day(self, at: str) -> str:
-        return translations.day(at, self._language)
-
-    def _duration(self, seconds: float) -> str:
-        return translations.label(duration(seconds), self._language)
 
 
 def _finished(text: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import TemplateInvalid
-from pipeline.vault.output.templates import FILTERS, OF_LANGUAGE
+from pipeline.vault.output.templates import Renderer
 from tests.vault.builders import TEMPLATES, Workplace, a_store, change, changed_templates
 
 ROOT = TEMPLATES.parents[1]
@@ -65,4 +65,4 @@ def test_the_readme_lists_the_filters() -> None:
     readme = (ROOT / "templates" / "README.md").read_text()
     filters = re.search(r"(?ms)^## Filters\n(.*?)(?=^## )", readme)
     assert filters is not None
-    assert re.findall(r"(?m)^\| `(\w+)` \|", filters[1]) == [*FILTERS, *OF_LANGUAGE]
+    assert re.findall(r"(?m)^\| `(\w+)` \|", filters[1]) == [*Renderer(ROOT / "templates" / "vault").filters]
