@@ -103,7 +103,8 @@ class Identity:
         known = kept.notes()
         self._before = {name: note for name, note in known.items() if not is_retired(name)}
         self._gone = known.keys() - self._before.keys()
-        self._notes = {note.id: note for note in notes}
+        places = {name: note.path for name, note in self._before.items()}
+        self._notes = {note.id: note._replace(path=places.get(note.id, "")) for note in notes}
         self._found: dict[str, list[str]] = {}  # the paths at which the note of each id was found, sorted
         self._tops: set[str] = set()  # the vault's folders
         self.drafts: list[EventBase] = []
@@ -145,12 +146,9 @@ class Identity:
             places.sort()
 
     def _owners(self) -> dict[str, str]:
-        """The note that a person gave each path to."""
-        owners: dict[str, str] = {}
-        for note, path in self._decisions.paths.items():
-            if note not in self._decisions.hidden:
-                owners.setdefault(path, note)
-        return owners
+        """The note that a person gave each path to, the first of several."""
+        given = reversed(self._decisions.paths.items())
+        return {path: note for note, path in given if note not in self._decisions.hidden}
 
     def _place(self, note: KnownNote, owners: Mapping[str, str]) -> str:
         """The path of a note, "" if it is hidden. A path that a person gave to another note gets a digest of the id appended."""
@@ -162,9 +160,7 @@ class Identity:
 
     def _decided(self) -> Iterator[EventBase]:
         """What a person did with notes, by where they are now."""
-        known = ((name, self._before.get(name)) for name in self._notes)
-        last = self._before | {name: self._notes[name]._replace(path=note.path if note else "") for name, note in known}
-        owners, found = self._owners(), self._found
+        last, owners, found = self._before | self._notes, self._owners(), self._found
         is_lost = not any(note.path in found.get(note.id, ()) for note in last.values())  # the vault itself is gone
         for note in last.values():
             places, wanted = found.get(note.id, ()), self._place(note, owners)
@@ -188,7 +184,7 @@ class Identity:
 
         What links to it cannot always be told from the files. So it is if a note of a kind that is no longer made was put back.
         """
-        last = (note for note in self._before.values() if note.id in self._notes)
+        last = (note for note in self._notes.values() if note.id in self._before)
         return any(self.paths[note.id] != note.path or self._doubles(note.id) for note in last) or bool(self.retired())
 
     def placed(self, files: Iterable[GeneratedFile]) -> list[GeneratedFile]:
