@@ -188,7 +188,8 @@ class Library:
         if scope.startswith("#"):
             known = [one for one in known if scope[1:].casefold() in map(str.casefold, one.tags)]
         elif scope:
-            known = [one for one in known if one.id == self._state(scope).id]
+            session = self._state(scope).id
+            known = [one for one in known if one.id == session]
         if not known:
             raise UsageError("no session has stored a page there", hint="call ask without a scope")
         ids, subject = [one.id for one in known], known[0].query if len(known) == 1 else ""

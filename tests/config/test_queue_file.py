@@ -104,11 +104,9 @@ FAULTS: list[tuple[str | bytes, int, int, str, str]] = [
     ("queries: [Why?, {query: b, id: why}]\n", 1, 17, "the id why is taken by line 1", "another id"),
     # settings
     ("settings: [a]\nqueries: [a]\n", 1, 11, "a list where a mapping belongs", "key: value"),
-    ("settings:\n  corpus: no\nqueries: [a]\n", 2, 11, "yes/no", 'write "no"'),
     ("settings:\n  context_tokens: 3\n  corpus: no\nqueries: [a]\n", 3, 11, "yes/no", 'write "no"'),
     ("settings:\n  corpus: ''\nqueries: [a]\n", 2, 11, "an empty text", "write a text"),
     ("settings:\n  reasoner: extractiv\nqueries: [a]\n", 2, 13, "is not known", "did you mean extractive?"),
-    ("settings:\n  search: [local, brve]\nqueries: [a]\n", 2, 19, "is not known", "did you mean brave?"),
     ("settings:\n  limits: {cost_usd: -1}\nqueries: [a]\n", 2, 22, "out of range", "2.50"),
     ("settings:\n  limits: {deadline: 06:30}\nqueries: [a]\n", 2, 22, "base 60", 'write "06:30"'),
     ("settings:\n  limits: {deadline: '6:30'}\nqueries: [a]\n", 2, 22, "no time of day", '"06:30"'),

@@ -158,15 +158,18 @@ def test_what_is_new_is_what_ended_since_a_part_at_a_time(called: Call) -> None:
 
 
 def test_pages_are_indexed_before_the_first_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = workspace(tmp_path / "workspace", 1)
+    folder = workspace(tmp_path / "workspace", 3)
     library = Library(load_workspace(folder), tmp_path / "pages.sqlite")
     asyncio.run(library.prepare())
     assert FIRST in (tmp_path / "summaries.json").read_text(), "so that not every call reads every session"
-    shutil.rmtree(folder / "events" / "objects")
-    assert asyncio.run(library.search("How do pumps behave?"))["results"]
-    monkeypatch.setattr(library._store, "load", mock.Mock(side_effect=AssertionError("a session is opened")))
+    load = mock.Mock(side_effect=library._store.load)
+    monkeypatch.setattr(library._store, "load", load)
     with pytest.raises(SessionUnknown):
         asyncio.run(library.fetch(f"source/{'0' * 64}"))
+    assert asyncio.run(library.ask("How do pumps behave?", scope=FIRST))["found"]
+    assert load.call_count == 1, "of the session that is asked"
+    shutil.rmtree(folder / "events" / "objects")
+    assert asyncio.run(library.search("How do pumps behave?"))["results"]
 
 
 def test_a_client_that_leaves_waits_for_a_portion_of_the_indexing_at_most(
