@@ -29,7 +29,7 @@ class Counting(MemoryStore):
         return super().load(session_id, after)
 
 
-def test_without_news_nothing_is_read_nothing_rendered_and_nothing_written(place: Workplace) -> None:
+def test_a_second_build_writes_nothing_reads_nothing_and_renders_nothing(place: Workplace) -> None:
     place.store = store = Counting(place.store)
     before = looks(place.root)
     report, rendered = place.build_and_note()

@@ -131,10 +131,6 @@ class Walker:
         lines = [line for line in path.read_text().split("\n") if not line.startswith("Edited ")]
         path.write_text("\n".join(lines).rstrip("\n") + f"\nEdited {self.dice.randrange(4)}.\n")
 
-    def lose_cache(self, _note: Path) -> None:
-        self.build()
-        shutil.rmtree(self.root / "events" / "local", ignore_errors=True)
-
     def lose_vault(self, _note: Path) -> None:
         """Only what the log says comes back; so a person's words are elsewhere before."""
         self.build()
@@ -221,13 +217,6 @@ class Walker:
         """What blocks for ever whoever opens it."""
         os.mkfifo(note.with_name(f"{self.shared.word()}.md"))
 
-    def own_note(self, _note: Path) -> None:
-        word = self.shared.word()
-        path = self.vault / "my" / f"{word}.md"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"---\nmine: true\n---\n\n# Mine\n\n{word}\n")
-        self.shared.written.add(word)
-
     def unhide(self, _note: Path) -> None:
         if hidden := [note.id for note in notes_in(self.root / "events" / "local") if not note.path]:
             self.record([NoteShown(note=self.dice.choice(hidden))])
@@ -246,7 +235,7 @@ class Walker:
         marked = [path for path in apart if not path.startswith("attic/")]
         assert marked == [], "conflict marks"
         notes = {note.path: note.id for note in notes_in(self.root / "events" / "local") if note.path}
-        shown = (data for path, data in files.items() if not path.startswith(("attic/", "my/")))
+        shown = (data for path, data in files.items() if not path.startswith("attic/"))
         ids = Counter(found[1] for data in shown if (found := re.search(rb'(?m)^id: "?([^"\n]+)', data)))
         doubled_ids = [name for name, number in ids.items() if number > 1]
         assert doubled_ids == [], f"doubled: {doubled_ids}"
@@ -281,9 +270,9 @@ def write(path: Path, text: str) -> None:
 
 ACTS: tuple[tuple[Callable[[Walker, Path], object], int], ...] = (
     (Walker.move, 5), (Walker.rename, 6), (Walker.delete, 3), (Walker.unhide, 2), (Walker.edit, 5), (Walker.write, 17),
-    (Walker.unpublish, 1), (Walker.own_note, 1), (Walker.build, 5), (Walker.rate, 4), (Walker.spoil, 1), (Walker.mend, 2),
-    (Walker.pipe, 1), (Walker.night, 2), (Walker.edit_template, 3), (Walker.lose_cache, 1), (Walker.lose_vault, 1),
-    (Walker.clone, 1),
+    (Walker.unpublish, 1), (Walker.build, 5), (Walker.rate, 4), (Walker.spoil, 1), (Walker.mend, 2),
+    (Walker.pipe, 1), (Walker.night, 2), (Walker.edit_template, 3), (Walker.lose_vault, 1),
+    (Walker.clone, 2),
 )  # fmt: skip
 
 
