@@ -99,13 +99,13 @@ def of_all_forms(store: MemoryStore) -> Story:
     return story.analysed().reported()
 
 
-def researched_again(store: MemoryStore, name: str, **changed: object) -> Story:
-    """The second report on a question; what changed since the first is as given, and facts from pages that are new to it."""
+def researched_again(store: MemoryStore, name: str, *, new: bool = False, **changed: object) -> Story:
+    """The second report on a question; what changed since the first is as given. ``new``: its sources have facts that are new."""
     given: dict[str, Any] = {"query": f"Again: what of {name}?", "query_id": name, "tags": ()}
     first = Story(store, id=f"2026-11-28-{name}-11aa", date="2026-11-28", **given).whole()
     again = Story(store, id=f"2026-11-29-{name}-22bb", date="2026-11-29", previous=first.id, **given)
     cited, *_, further = again.facts
-    added = (further.id, cited.id) if changed else ()  # what is not cited is not called new
+    added = (further.id, cited.id) if new else ()  # what is not cited is not called new
     changes = Changes(session=first.id, since="2026-11-28T02:16:00.000Z", kept=3, added=added).model_copy(update=changed)
     again.scribe.amend = changing(e.ChangesFound, changes=changes)
     return again.whole()
@@ -119,7 +119,8 @@ def golden_files(root: Path) -> dict[str, bytes]:
         name = f"2026-11-29-language-00{len(stories)}0"
         others = tuple(f"{page}-{len(stories)}" for page in PAGES)
         stories.append(Story(store, id=name, query=query, query_id=name, date="2026-11-29", say=say, pages=others).whole())
-    stories += [researched_again(store, "policy", unread=(LOST,)), researched_again(store, "rain")]
+    stories += [researched_again(store, "policy", unread=(LOST,)), researched_again(store, "wind", new=True)]
+    stories.append(researched_again(store, "rain"))
     night(store, *stories, date="2026-11-29")
     moss = Story(store, id="2026-11-29-moss-3355", query="Is moss old?", query_id="moss", date="2026-11-29")
     moss.begin().planned().scribe.note(e.ApprovalRequested())
