@@ -99,8 +99,8 @@ def test_of_several_reports_on_a_question_the_newest_is_shown_and_the_others_and
     assert page.get_by_role("status").inner_text().endswith(" more under the kinds “earlier report” and “worker”")
     page = visitor.pass_by(f"{site.address('search')}?q=power+cut+log&kind=earlier")
     page.locator("#search-results a").first.wait_for()
-    assert page.locator(".results li .facts span").all_inner_texts() == ["earlier report"] * 3
-    assert page.get_by_role("status").inner_text() == "3 notes found"
+    assert page.locator(".results li .facts span").all_inner_texts() == ["earlier report"] * 4
+    assert page.get_by_role("status").inner_text() == "4 notes found"
 
 
 REPORT = "reports/2026/which-forms-has-a-report-0f0f"

@@ -39,23 +39,26 @@ PAYLOADS = (
 ALLOWED_SCHEMES = ("http://", "https://", "mailto:")
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
-    """A site whose every field is hostile, built once."""
-    scratch = Scratch(tmp_path_factory.mktemp("hostile"))
+def hostile_site(folder: Path) -> Scratch:
+    """A site whose every field is hostile; a report cites what the next source says."""
+    scratch = Scratch(folder)
     for number, payload in enumerate(PAYLOADS):
         value = json.dumps(payload.replace("\x00", ""))
         kind = ("report", "source", "x")[number % 3]
         head = "".join(f"{name}: {value}\n" for name in ("title", "source_url", "status", "description", "created", "'<b>'"))
-        text = f"---\n{head}kind: {kind}\ntags: [{value}, 'a{number}']\naliases: [{value}]\nlist: [{value}]\n---\n"
-        scratch.write(
-            f"reports/2026/n{number}.md", f"{text}# {payload}\n\n## {payload}\n\n{payload}\n\n- {payload}\n\n> {payload}\n"
-        )
+        text = f"---\n{head}kind: {kind}\ntags: [{value}, 'a{number}']\naliases: [{value}]\nlist: [{value}]\n---\n# {payload}\n\n"
+        quote = f"Cited.[[n{number + 1}#^q-1|¹]]\n\n> {payload}\n\n^q-1\n"
+        scratch.write(f"reports/2026/n{number}.md", f"{text}{quote}\n## {payload}\n\n{payload}\n\n- {payload}\n")
         scratch.write(f"my/embeds{number}.md", f"![[n{number}]]\n\n![[n{number}#{payload}]]\n\n[[n{number}]]\n")
     for number, name in enumerate(("<img src=x onerror=alert(1)>", "a\"b'c&d", "java script:x", "#%3Cscript%3E ?x")):
         scratch.write(f"my/{name}.md", f"# Name {number}\n\n[[Home]]")
     scratch.build(url="https://example.org/")
     return scratch
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
+    return hostile_site(tmp_path_factory.mktemp("hostile"))
 
 
 def test_no_page_acts_or_fetches_and_addresses_lead_to_the_web_to_mail_or_into_the_site(site: Scratch) -> None:
