@@ -95,6 +95,16 @@ def require_workspace(folder: Path) -> None:
         )
 
 
+def workspace_store(folder: Path) -> EventStore:
+    """Return the store of a workspace's log.
+
+    Raises:
+        NoWorkspace: the folder is none.
+    """
+    require_workspace(folder)
+    return store_of(folder)
+
+
 class BuildProblem(NamedTuple):
     """Why the vault or the site is not up to date, what to do next, and the exit code for it."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from pipeline.cli.command_parts import import_named, latest_session, require_workspace, session_named
+from pipeline.cli.command_parts import import_named, latest_session, session_named, workspace_store
 from pipeline.cli.presentation import log_line, repair_lines
 from pipeline.domain.events.json_codec import decode, decode_all, encode, refuse_unknown_types
 from pipeline.domain.events.records import KINDS, Record, kind_of
@@ -23,7 +23,7 @@ from pipeline.ops.console_output import Console, end
 from pipeline.ops.watching import Feed
 from pipeline.ports import EventStore
 from pipeline.text.normalise import counted
-from pipeline.wiring.store_adapters import repair_log, store_of, undecodable, verify_log
+from pipeline.wiring.store_adapters import repair_log, undecodable, verify_log
 
 LOOK_EVERY_S = 0.5
 ENDINGS = frozenset({"research.completed", "research.failed", "research.cancelled"})
@@ -44,9 +44,8 @@ ENDINGS = frozenset({"research.completed", "research.failed", "research.cancelle
 @click.pass_obj
 def log(console: Console, session: str | None, follow: bool, types: tuple[str, ...]) -> None:
     """Print all events of SESSION (default: the latest), one per line; with --json as stored. Works during a run."""
-    require_workspace(console.folder)
+    store = workspace_store(console.folder)
     refuse_unknown_types(types)
-    store = store_of(console.folder)
     imported = import_named(store, session or "")
     name = imported or (session_named(console.folder, store, session) if session else "")
 
@@ -92,8 +91,7 @@ def log(console: Console, session: str | None, follow: bool, types: tuple[str, .
 @click.pass_obj
 def verify(console: Console, repair: bool) -> None:
     """Check the whole log: every record's hash, the chain, every stored page, and that each quote is in its page."""
-    require_workspace(console.folder)
-    store = store_of(console.folder)
+    store = workspace_store(console.folder)
     findings, audit = _check_log(console, store)
     lines = [*map(str, findings), *map(str, audit.unsupported)]
     value: dict[str, Any] = {"findings": [str(finding) for finding in findings]}

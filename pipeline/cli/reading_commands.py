@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from pipeline.batch.due_queries import archived, decide
-from pipeline.cli.command_parts import import_named, read_sessions, report_left_out, require_workspace, session_named
+from pipeline.cli.command_parts import import_named, read_sessions, report_left_out, session_named, workspace_store
 from pipeline.cli.presentation import list_lines, listed, show_lines, shown
 from pipeline.config.settings import load_workspace, machine_of
 from pipeline.domain.events.json_codec import decode, decode_all
@@ -44,8 +44,7 @@ def why(console: Console, session: str, words: str) -> None:
     From the sentence to its facts, their quotes, the pages, the searches that found them, and the thoughts and perspectives
     behind them; what speaks against it; and what you called useful or wrong.
     """
-    require_workspace(console.folder)
-    store = store_of(console.folder)
+    store = workspace_store(console.folder)
     state = ResearchSession.open(store, session_named(console.folder, store, session)).state
     found = why_of(state, words)
     if found is None:
@@ -98,8 +97,7 @@ def _why_lines(found: Why, rated: dict[str, NoteRated]) -> Iterator[str]:
 @click.pass_obj
 def digest(console: Console, day: str | None, html: bool) -> None:
     """Print what a night found: what changed first, each answer in a sentence, how sure it is, what failed."""
-    require_workspace(console.folder)
-    store = store_of(console.folder)
+    store = workspace_store(console.folder)
     nights, unread = nights_in(store)
     night = _chosen(nights, day)
     if night is None:
@@ -224,8 +222,7 @@ _EMPTY_LIST = ('the queue is empty: research add "your question"', "no query mat
 @click.pass_obj
 def show(console: Console, session: str, version: int | None) -> None:
     """Show SESSION: its status, next steps, last event, last error, progress and cost. Works during a run."""
-    require_workspace(console.folder)
-    store = store_of(console.folder)
+    store = workspace_store(console.folder)
     if imported := import_named(store, session):
         print_import(console, store, imported)
         return

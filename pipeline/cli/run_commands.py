@@ -15,9 +15,9 @@ from pipeline.cli.command_parts import (
     length,
     report_build_problems,
     report_left_out,
-    require_workspace,
     session_named,
     try_builds,
+    workspace_store,
 )
 from pipeline.cli.run_environment import Request, RunEnvironment, archived_before, environment_of, save_last_run
 from pipeline.config.settings import store_address
@@ -28,7 +28,7 @@ from pipeline.text.normalise import first_few
 from pipeline.text.times import moment_after
 from pipeline.vault.output.user_text import asked_lines
 from pipeline.wiring import workspace_adapters
-from pipeline.wiring.store_adapters import require_queue, store_of
+from pipeline.wiring.store_adapters import require_queue
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -100,8 +100,7 @@ def resume(console: Console, session: str, lock_wait: timedelta | None) -> None:
     """Continue SESSION where it stopped, as research run does with its query's id. A failed or cancelled one is reopened."""
     from pipeline.domain.session_rules import ResearchSession  # a run with nothing to do does without
 
-    require_workspace(console.folder)
-    store = store_of(console.folder)
+    store = workspace_store(console.folder)
     opened = ResearchSession.open(store, session_named(console.folder, store, session))
     _run_queue(console, "research resume", Selection((opened.state.query_id,)), {"lock_wait": lock_wait})
 

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, timedelta
 from typing import Any, Literal, NamedTuple, get_args
 
+from pipeline.batch.session_index import SessionIndex
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.events.records import FORGETTABLE, Kind, Record, id_digest, import_id, kind_of
@@ -181,10 +182,8 @@ def plan(known: Known, ages: Mapping[Prunable, timedelta | None], now: datetime)
     Never: what is not consolidated at its present version; a session that is open, waits for approval, or is the latest on a
     recurring question; a page that an unpruned report cites; an object that a talk or an unreadable session may name.
     """
-    followed, counts = {one.previous_session for one in known.summaries}, Counter(one.query_id for one in known.summaries)
-    by_time = sorted(known.summaries, key=lambda one: (one.id not in followed, one.started_at, one.id))
-    latest = {one.query_id: one.id for one in by_time if one.query_id in known.recurring or counts[one.query_id] > 1}
-    held = {one.id: LATEST for one in known.summaries if latest.get(one.query_id) == one.id}
+    counts, latest = Counter(one.query_id for one in known.summaries), SessionIndex(known.summaries).latest()
+    held = {one.id: LATEST for query, one in latest.items() if query in known.recurring or counts[query] > 1}
     held |= {one.id: UNCONSOLIDATED for one in known.summaries if known.consolidated.get(one.id) != one.version}
     held |= {one.id: OPEN for one in known.summaries if not one.ended}
 
