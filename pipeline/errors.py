@@ -46,6 +46,7 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass
 from enum import IntEnum
+from pathlib import Path
 from typing import Any, ClassVar
 
 
@@ -107,6 +108,10 @@ class NoWorkspace(ResearchError):
     """The folder is no workspace: it has no queries.yaml."""
 
     exit_code = ExitCode.NO_WORKSPACE
+
+    def __init__(self, folder: Path) -> None:
+        hint = "research init creates a workspace; -C names another folder"
+        super().__init__(f"{folder.absolute()} has no queries.yaml", hint=hint)
 
 
 class WorkspaceLocked(ResearchError):

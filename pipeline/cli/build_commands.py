@@ -41,7 +41,6 @@ _PORT = 8420
 @click.pass_obj
 def build(console: Console, everything: bool, check: bool, no_site: bool) -> None:
     """Build the vault from the events and templates, and the web site from the vault. Only files that differ are written."""
-    require_workspace(console.folder)
     report = bring_vault_up_to_date(console, "check" if check else "all" if everything else "new")
     written, removed = ("to write", "to remove") if check else ("written", "removed")
     lines = [f"{counted(len(report.written), 'note')} {written}, {len(report.removed)} {removed}, {report.unchanged} unchanged"]

@@ -90,9 +90,7 @@ def require_workspace(folder: Path) -> None:
         NoWorkspace: it has none.
     """
     if not (folder / QUEUE_FILE).exists():
-        raise NoWorkspace(
-            f"{folder.absolute()} has no {QUEUE_FILE}", hint="research init creates a workspace; -C names another folder"
-        )
+        raise NoWorkspace(folder)
 
 
 def workspace_store(folder: Path) -> EventStore:

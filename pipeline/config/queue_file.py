@@ -119,7 +119,7 @@ def contents(path: Path) -> bytes:
     try:
         return read_bytes(path, MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise NoWorkspace(f"{path.parent} holds no {path.name}", hint="make a workspace with: research init") from error
+        raise NoWorkspace(path.parent) from error
     except OSError as error:
         reason = f"{path} cannot be read: {error.strerror or error}"
         raise invalid([Fault(1, 1, reason, "put a text file there, and let this user read it")], path.name) from error
