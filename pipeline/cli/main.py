@@ -15,7 +15,7 @@ from pipeline.errors import UsageError
 from pipeline.ops.console_output import Console, begin, flush_output, report_errors
 
 # Events and states hold no circles; Python's frequent search for them takes a third of the time of reading a log.
-COLLECTION = (50_000, 20, 100)
+COLLECTION = (50_000, 50, 100)
 EXIT_CODES = """\b
 Exit codes: 0 done, or nothing to do; 1 a query failed; 2 wrong usage, settings or queries.yaml;
 3 stopped by a limit or an outage, work remains; 4 a provider refused the request; 5 the sources

@@ -55,7 +55,6 @@ KEPT_HEADING = "## Kept from an earlier template"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _MARKER = re.compile(r"[ \t]*%%[ \t]*(begin|end)[ \t]+([a-z0-9][a-z0-9_-]{0,63})[ \t]*%%[ \t]*\r?\n?\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)")
-_TELLING = ("%%", "```", "~~~")
 
 # The signature; the target of a wikilink, which does not count.
 _LEAD = "%% generated: "
@@ -101,7 +100,7 @@ def find_blocks(body: str) -> tuple[Block, ...]:
     fence, end = "", 0
     for number, line in enumerate(body.split("\n"), 1):
         start, end = end, min(end + len(line) + 1, len(body))
-        if not any(signs in line for signs in _TELLING):
+        if "%%" not in line and "```" not in line and "~~~" not in line:
             continue
         opening = _FENCE.match(line)
         if fence:
