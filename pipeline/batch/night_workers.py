@@ -96,7 +96,7 @@ def close_batch(store: EventStore, nights: Nights, batch: str, context: RunConte
         ended, skipped, jobs = list[n.QueryEnded](), list[n.QuerySkipped](), nights.jobs(batch)
         cause, reason = night.halt if night.halt[0] else ("cap", PASSED)
         for name, result, refused in jobs:
-            if result is not None:
+            if result and result["type"] == "query.ended":  # earlier versions also kept what was skipped
                 ended.append(n.QueryEnded.model_validate(result))
             else:
                 state, why = _opened(store, name)[0].state, f"{reason}: {reasons_of(refused)}" if refused else reason

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
@@ -109,11 +108,10 @@ def work(
     require_queue(console.folder)
     from pipeline.cli.distributed_night import work_on_jobs
     from pipeline.cli.night import finish_batch
-    from pipeline.wiring.postgres_adapters import dashboard_of
+    from pipeline.wiring.postgres_adapters import show_dashboard
 
     if dashboard:
-        command, its_environment = dashboard_of(console.folder)
-        end(subprocess.call(command, env=its_environment))  # noqa: S603 - a command of our own
+        end(show_dashboard(console.folder))
     finish = finish_batch if builds else None
     with unattended_run(console, "research work") as run:
         end(work_on_jobs(run, moment(until), sessions=sessions, lease=lease, finish=finish, schedule=schedule))

@@ -199,7 +199,9 @@ def work_on_jobs(
 
             async def look_at_documents() -> None:
                 nonlocal documents
-                if documents != (documents := await asyncio.to_thread(fingerprint)):
+                found = await asyncio.to_thread(fingerprint)
+                if found != documents:
+                    documents = found
                     await asyncio.to_thread(prepare, env.console, env.workspace, factory, ())
                     worker.entries = {entry_of(one, name) for one in ("", documents) for name in ("", machine)}
 

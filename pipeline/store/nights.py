@@ -213,7 +213,7 @@ class PostgresNights:
     def jobs(self, batch: str) -> Sequence[tuple[str, Mapping[str, Any] | None, Mapping[str, str]]]:
         """Return the sessions of a batch in order, each with its result and the machines that are not set up for it."""
         query = "select session, result, refused from night_jobs where batch = %s order by place"
-        return [(session, result, refused) for session, result, refused in self._database.rows(query, batch)]
+        return self._database.rows(query, batch)
 
     def close(self, batch: str, *, built: bool = False) -> None:
         """Note that the outcome of a batch is in the log, or that it is built."""

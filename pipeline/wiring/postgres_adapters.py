@@ -6,6 +6,7 @@ It needs the extra ``postgres``: whoever imports it has called ``require_psycopg
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -114,11 +115,12 @@ def _database(folder: Path, **options: Any) -> Database:
     return Database(store_address(folder), check_schema, password=store_password(folder), **options)
 
 
-def dashboard_of(folder: Path) -> tuple[list[str], dict[str, str]]:
-    """Return the command of the engine's own page of the queue, and its environment."""
+def show_dashboard(folder: Path) -> int:
+    """Show the engine's own page of the queue until it is left; return its exit code."""
     command = [sys.executable, "-m", "pgqueuer", "--pg-dsn", store_address(folder), "dashboard", "--interval", "2"]
     password = store_password(folder)
-    return command, {**environment(), **({"PGPASSWORD": password} if password else {})}
+    its_environment = {**environment(), **({"PGPASSWORD": password} if password else {})}
+    return subprocess.call(command, env=its_environment)  # noqa: S603 - a command of our own
 
 
 def fingerprint_of_documents(workspace: Workspace) -> Callable[[], str]:

@@ -292,6 +292,13 @@ def test_two_workers_research_all_and_whoever_ends_the_last_session_closes_the_b
     assert [entry for entry, counts in night.nights.queue().items() if sum(counts)] == [BUILD]
 
 
+def test_a_question_that_cannot_begin_has_failed_and_the_others_are_researched(stage: Callable[..., Stage]) -> None:
+    night = stage(queue(query("pumps"), query("valves", search=("brave",)), max_failures=2))
+    result = asyncio.run(night.run(night.worker("north")))
+    assert endings(result) == {"pumps": "complete", "valves": "failed"}
+    assert result.exit_code == 1
+
+
 def test_a_closed_night_is_built_by_a_worker_that_builds_and_is_closed_once(stage: Callable[..., Stage]) -> None:
     built: list[str] = []
 
@@ -449,6 +456,8 @@ def test_a_night_that_nobody_goes_on_with_is_closed_and_says_why(stage: Callable
     share = night.nights.take(night.nights.jobs(night.batch)[0][0], Cost(), 1)
     assert share
     share.refuse("north", "no key for the model m")
+    skipped = """update night_jobs set result = '{"type": "query.skipped"}' where session like '%%valves%%'"""
+    night.nights._database.rows(skipped)  # as earlier versions did
     night.nights.halt(night.batch, "cap", "no worker can take it")
     closed = asyncio.run(night.run(night.worker("south")))
     assert (closed.exit_code, closed.ended) == (3, ())
