@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
@@ -53,13 +52,10 @@ class PgQueuerEngine:
 
     async def run(self, worker: Worker) -> None:
         """Give jobs to the worker until ``stop``."""
-        main = asyncio.get_running_loop()
-        thread = ThreadPoolExecutor(1, "jobs")
         try:
-            await main.run_in_executor(thread, lambda: asyncio.run(self._give(worker, main)))
+            await asyncio.to_thread(asyncio.run, self._give(worker, asyncio.get_running_loop()))
         finally:
             self.stop()
-            thread.shutdown(wait=False)
 
     def stop(self) -> None:
         """Give no more jobs."""
