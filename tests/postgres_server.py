@@ -229,6 +229,8 @@ def _with_tables(server: PostgresServer) -> str:
 
 
 @pytest.fixture
-def postgres_store_url(postgres_server: PostgresServer) -> str:
-    """The address of a new database that has the event store's tables and nothing in them."""
-    return postgres_server.new_database(_with_tables(postgres_server))
+def postgres_store_url(postgres_server: PostgresServer) -> Iterator[str]:
+    """The address of a new database that has the event store's tables and nothing in them. Connections are cut afterwards."""
+    yield postgres_server.new_database(_with_tables(postgres_server))
+    others = "FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+    postgres_server.execute("SELECT pg_terminate_backend(pid) " + others)
