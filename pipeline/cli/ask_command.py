@@ -21,7 +21,7 @@ from pipeline.config.settings import QUEUE_FILE
 from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.records import stream_id
 from pipeline.domain.events.talk_events import Scope, TalkOpened
-from pipeline.domain.page_choice import page_of
+from pipeline.domain.findings import page_of
 from pipeline.domain.talk import TalkScope, TalkState, Turn, latest_talk, read_talk, talk_scope
 from pipeline.domain.values import EXTRACTIVE
 from pipeline.engine.run_context import RunContext

@@ -13,8 +13,7 @@ from itertools import chain, takewhile
 
 from pipeline.domain import steps as s
 from pipeline.domain.events.session_events import NO_EVIDENCE
-from pipeline.domain.findings import facts_of
-from pipeline.domain.page_choice import chosen_pages, may_be_read, wave_of
+from pipeline.domain.findings import chosen_pages, facts_of, may_be_read, wave_of
 from pipeline.domain.report_parts import BEGINNING, facts_of_parts, items_of, kept_text
 from pipeline.domain.state import STOPPED, Failure, SearchDone, SessionState, Worker, search_nodes
 from pipeline.domain.values import PlanNode

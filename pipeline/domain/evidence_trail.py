@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.domain.findings import all_facts, contradictions
-from pipeline.domain.page_choice import page_of
+from pipeline.domain.findings import all_facts, contradictions, page_of
 from pipeline.domain.report_parts import kept_text
 from pipeline.domain.state import SUMMARY, SessionState, workers_in_order
 from pipeline.domain.values import CutSentence, Fact, Hit

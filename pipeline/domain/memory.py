@@ -21,8 +21,7 @@ from pipeline.domain import values as v
 from pipeline.domain.events.night_events import SessionConsolidated
 from pipeline.domain.events.records import begin_of
 from pipeline.domain.events.session_events import Answered, CallSent, EventBase
-from pipeline.domain.findings import all_facts, disputed_facts, open_gaps
-from pipeline.domain.page_choice import page_of
+from pipeline.domain.findings import all_facts, disputed_facts, open_gaps, page_of
 from pipeline.domain.state import SessionState, asked_queries, cost_of, workers_in_order
 from pipeline.domain.values import Recalled, RecalledEpisode, RecalledStatement
 from pipeline.text.questions import content_stems

@@ -14,7 +14,7 @@ from pipeline.domain.budget import announce
 from pipeline.domain.events import talk_events as t
 from pipeline.domain.events.session_events import Answered, CallSent, EventBase
 from pipeline.domain.events.talk_events import MessageAsked
-from pipeline.domain.page_choice import page_of
+from pipeline.domain.findings import page_of
 from pipeline.domain.reasoner_questions import CheckQuestion, PastTurn, Reply, StandAloneQuestion, TalkQuestion, key_of
 from pipeline.domain.talk import TalkState, TalkStep, Turn, apply, next_step, read_talk
 from pipeline.domain.values import EXTRACTIVE, Cost, Fact, Sentence

@@ -13,8 +13,7 @@ from itertools import takewhile, zip_longest
 from pipeline.config.services import LOCAL
 from pipeline.domain import steps as s
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import facts_of
-from pipeline.domain.page_choice import may_be_read, page_of
+from pipeline.domain.findings import facts_of, may_be_read, page_of
 from pipeline.domain.reasoner_questions import PlanQuestion
 from pipeline.domain.state import GIVES_ORDERS, SessionState, Worker, asked_queries, plan_of, search_nodes, workers_in_order
 from pipeline.domain.values import Gap, Perspective, Recalled, ResearchConfig

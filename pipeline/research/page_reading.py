@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pipeline.domain.agenda import pages_to_read
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import survey_statistics
-from pipeline.domain.page_choice import page_of
+from pipeline.domain.findings import page_of, survey_statistics
 from pipeline.domain.reasoner_questions import ReadingQuestion, ShownPage, key_of
 from pipeline.domain.report_parts import INSTRUCTIONS, USUAL_WINDOW, window_of
 from pipeline.domain.state import SessionState, Worker, workers_in_order

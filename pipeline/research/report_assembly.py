@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from pipeline.domain import steps as s
 from pipeline.domain import values as v
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import all_facts, contradictions, open_gaps, query_of
-from pipeline.domain.page_choice import chosen_pages, page_of
+from pipeline.domain.findings import all_facts, chosen_pages, contradictions, open_gaps, page_of, query_of
 from pipeline.domain.report_parts import items_of, kept_text
 from pipeline.domain.state import SUMMARY, Failure, SearchDone, SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.errors import ObjectMissing

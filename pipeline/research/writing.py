@@ -15,8 +15,7 @@ from typing import Any, Literal
 
 from pipeline.domain import values as v
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import all_facts, open_gaps
-from pipeline.domain.page_choice import independent_source
+from pipeline.domain.findings import all_facts, independent_source, open_gaps
 from pipeline.domain.reasoner_questions import Check, CheckedSentence, CheckQuestion, Clash, ReportQuestion, key_of
 from pipeline.domain.report_parts import (
     BEGINNING,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.domain.events.session_events import PageRead
-from pipeline.domain.findings import facts_of, sheet_of
-from pipeline.domain.page_choice import chosen_pages
+from pipeline.domain.findings import chosen_pages, facts_of, sheet_of
 from pipeline.domain.state import Iteration, PageObserved, SearchDone, SessionState, Worker
 from pipeline.domain.values import Fact, Hit, PlanNode, ResearchConfig
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.domain.page_choice import chosen_pages
+from pipeline.domain.findings import chosen_pages
 from pipeline.domain.state import Iteration, SearchDone, SessionState, Worker
 from pipeline.domain.values import Fact, Hit, RejectedFact
 from pipeline.reasoners.passages import ReadPage

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.page_choice import chosen_pages
+from pipeline.domain.findings import chosen_pages
 from pipeline.domain.state import SessionState, plan_of
 from pipeline.domain.values import EarlierSession, Hit, Perspective, Recalled, RecalledStatement, ResearchConfig, Statement
 from pipeline.research.gathering import recalled_pages

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pipeline.domain.events.session_events import GapsFound, PageRead
-from pipeline.domain.findings import open_gaps
-from pipeline.domain.page_choice import chosen_pages, may_be_read
+from pipeline.domain.findings import chosen_pages, may_be_read, open_gaps
 from pipeline.domain.state import Analysis, Iteration, PageObserved, ReportPart, SearchDone, SessionState, Worker
 from pipeline.domain.steps import FindGaps
 from pipeline.domain.values import Fact, Gap, Hit, Perspective, PlanNode, ResearchConfig

@@ -15,8 +15,7 @@ from urllib.parse import quote as encoded
 
 from pipeline.domain.events.session_events import ReportGenerated
 from pipeline.domain.events.upkeep_events import NOT_CHECKED, Import
-from pipeline.domain.findings import facts_of, news_of, open_gaps, unused_facts
-from pipeline.domain.page_choice import shown_pages
+from pipeline.domain.findings import facts_of, news_of, open_gaps, shown_pages, unused_facts
 from pipeline.domain.session_rules import counts_of
 from pipeline.domain.state import GIVES_ORDERS, SessionState, Worker, search_nodes, status_words, workers_in_order
 from pipeline.domain.steps import FetchPage, ReadPages, SearchFor, parts_of
