@@ -218,9 +218,8 @@ def _recurrence(query: Query, last: Summary, rhythm: _Rhythm, done: str, action:
         return Decision(query, action, done, last.id)
     if moment_of(last.started_at) > rhythm.now + CLOCK_SLACK:
         return Decision(query, "again", f"{done}, by a clock that was ahead; due again", last.id)
-    due, when = (
-        rhythm.by_night(query.every.days, last) if query.every % DAY == timedelta() else rhythm.by_clock(query.every, last)
-    )
+    is_by_night = query.every % DAY == timedelta()
+    due, when = rhythm.by_night(query.every.days, last) if is_by_night else rhythm.by_clock(query.every, last)
     return Decision(query, "again" if due else action, f"{done}; due again {when}", last.id)
 
 

@@ -103,11 +103,8 @@ def ask(
     turns = asyncio.run(_talk(env, context, state, scope, [question] if question else _lines(console), show))
     queued = ""
     if turns and deeper:
-        tags = (
-            sorted({tag for one in known.sessions if one.id in scope.sessions for tag in one.tags})
-            if state.scope == "session"
-            else ()
-        )
+        asked_of = scope.sessions if state.scope == "session" else ()
+        tags = sorted({tag for one in known.sessions if one.id in asked_of for tag in one.tags})
         try:
             query = add_query(
                 console.folder / QUEUE_FILE, turns[-1].stands_alone, mode="fast", **({"tags": tags} if tags else {})

@@ -61,9 +61,8 @@ def _run(event: e.RunStarted) -> str:
 
 def _joined(event: e.BranchMerged) -> str:
     counts = (len(event.adopted), "adopted"), (len(event.same), "the same"), (len(event.left), "left")
-    parts = [f"{count} {word}" for count, word in counts if count] + (
-        [_of(event.conflicts, "conflict")] if event.conflicts else []
-    )
+    parts = [f"{count} {word}" for count, word in counts if count]
+    parts += [_of(event.conflicts, "conflict")] if event.conflicts else []
     return f"two branches from version {event.base}; of the other's events, {', '.join(parts) or 'none is an answer'}"
 
 

@@ -94,11 +94,9 @@ def schedule_lines(schedule: Schedule, deadline: str, unseen: Sequence[str] = ()
 
     ``unseen`` are the names of keys that cron would not see.
     """
-    ends = (
-        f"# Each run ends at {deadline}: limits: deadline in queries.yaml."
-        if deadline
-        else '# No deadline is set: limits: {deadline: "06:30"} in queries.yaml ends each run by then.'
-    )
+    ends = '# No deadline is set: limits: {deadline: "06:30"} in queries.yaml ends each run by then.'
+    if deadline:
+        ends = f"# Each run ends at {deadline}: limits: deadline in queries.yaml."
     folder = "~/.config/systemd/user"
     warnings = [f"# {', '.join(unseen)}: set only in this shell. Put the keys of the run into .env.", ""] if unseen else []
     return [

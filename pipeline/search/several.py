@@ -145,14 +145,13 @@ class OwnAndWeb:
             raise _combined(list(down.values()))
         hits = {origin: result.hits for origin, result in found.items()}
         own = found["own"].statistics if "own" in found else TermStatistics()
-        reasons = {origin: one_line(error.message, _LONGEST_REASON) for origin, error in down.items()}
         return SearchResult(
             provider="+".join(result.provider for result in found.values()),
             hits=fused_ranking(hits.get("own", ()), hits.get("web", ()), limit, lambda hit: hit.url),
             cost=total([*(result.cost for result in found.values()), *_costs_of(down.values())]),
             failed=(
                 *(side for result in found.values() for side in result.failed),
-                *(FailedSide(origin=origin, reason=reason) for origin, reason in reasons.items()),
+                *(FailedSide(origin=origin, reason=one_line(error.message, _LONGEST_REASON)) for origin, error in down.items()),
             ),
             statistics=own.model_copy(update={"documents": 0}),  # as they do not cover the web's hits
             absent=tuple(name for result in found.values() for name in result.absent),
