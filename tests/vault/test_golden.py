@@ -30,8 +30,6 @@ SHOWN = ("browse/reports", "browse/earlier", "reports/", "feed.xml", "my/signs")
 FORMS = ("https://forms.example/steps", "corpus:forms.pdf", "https://forms.example/tables?all=1")
 LONG = "A power-cut, again & again: " + " ".join(f"word{number}" for number in range(40))
 TABLE = "| Method | Survives |\n| fsync | yes |\n| none | no |"
-
-
 LOST = SourceChange(url="corpus:old/policy.md", title="Policy", before="d" * 64, reason=f"it cannot be read: {GONE}")
 # A language with labels, without a model; one without, which is read from right to left.
 LANGUAGES: dict[str, Say] = {
