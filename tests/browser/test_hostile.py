@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.browser.visiting import Site, Visitor, served
+from tests.browser.visiting import KINDS, Site, Visitor, served
 from tests.site.test_hostile import hostile_site
 
 # All that could act in a page: elements and attributes by name; classes show whether text became a link, tag or callout.
@@ -27,8 +27,9 @@ ALLOWED = re.compile(r"(?:https?:|mailto:|\.\.?/|/(?!/)|#|[a-z0-9]+[a-z0-9/.-]*(
 def test_no_page_complains_or_asks_elsewhere_and_hostile_text_becomes_no_element_no_script_and_no_address(
     site: Site, visitor: Visitor, tmp_path: Path
 ) -> None:
-    usual = {seen for path in site.pages for seen in visitor.pass_by(f"{site.url}/{path}").evaluate(CENSUS)}
-    shown = ("reports/", "browse/reports", "browse/tags.html", "search.html")
+    shown = ("reports/", "browse/reports", "browse/tags.html", "search.html", "my/signs")
+    plain = [*map(site.address, KINDS), *(f"{site.url}/{path}" for path in site.pages if path.startswith(shown))]
+    usual = {seen for address in plain for seen in visitor.pass_by(address).evaluate(CENSUS)}
     pages = [path for path in hostile_site(tmp_path).files() if path.startswith(shown)]
     with served(tmp_path / "site") as url:
         for path in pages:
