@@ -165,24 +165,21 @@ def significant(properties: Mapping[str, Any], body: str) -> list[bytes]:
     """Return the lines of a generated part that are signed."""
     lines = []
     for name in filter(properties.__contains__, _SIGNED):
-        value = _comparable(properties[name])
-        for entry in value if isinstance(value, list) else [value]:  # git puts lists together line by line
-            shown = repr(entry) if type(entry) is float else _as_json(entry)
-            lines.append(_TARGET.sub("[[", f"{name}: {shown}").encode("utf-8", "surrogateescape"))
+        value = properties[name]
+        for entry in value if isinstance(value, list | tuple) else [value]:  # git puts lists together line by line
+            lines.append(_TARGET.sub("[[", f"{name}: {_comparable(entry)}").encode("utf-8", "surrogateescape"))
     text = _TARGET.sub("[[", body).replace("- [x] ", "- [ ] ").encode("utf-8", "surrogateescape")  # a tick is no edit
     lines.extend(filter(None, map(bytes.rstrip, text.split(b"\n"))))
     return lines
 
 
-def _comparable(value: object) -> object:
-    """A property's value for comparing: dates as text, and one kind of number."""
-    if isinstance(value, date):
-        return value.isoformat()
+def _comparable(value: object) -> str:
+    """A property's value as text for comparing: dates as they are written, and one kind of number."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
-    if isinstance(value, list | tuple):
-        return list(map(_comparable, value))
-    return value if isinstance(value, str | bool) or value is None else str(value)
+        return repr(float(value))
+    if isinstance(value, str | bool | None):
+        return _as_json(value)
+    return _as_json(value.isoformat() if isinstance(value, date) else str(value))
 
 
 def letters_of(lines: Iterable[bytes]) -> str:
