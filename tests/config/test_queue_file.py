@@ -122,7 +122,6 @@ FAULTS: list[tuple[str | bytes, int, int, str, str]] = [
     ("settings:\n  prices: {a: {input: 1, ouput: 2}}\nqueries: [a]\n", 2, 26, "is not known", "did you mean output?"),
     ("settings:\n  prices: {a: {input: -1, output: 2}}\nqueries: [a]\n", 2, 23, "-1 is out of range", "0.25"),
     ("settings:\n  query_limits: {deadline: '06:30'}\nqueries: [a]\n", 2, 18, "is not known", "known are: cost_usd"),
-    ("settings:\n  searxng_url: localhost:8888\nqueries: [a]\n", 2, 16, "no web address", "http://"),
     ("settings:\n  search_urls: {bravo: 'http://a'}\nqueries: [a]\n", 2, 17, "is not known", "did you mean brave?"),
     ("settings:\n  proxy: 'http://me:word@host:1'\nqueries: [a]\n", 2, 10, "user or password does not belong", "HTTPS_PROXY"),
     ("settings:\n  proxy: host:3128\nqueries: [a]\n", 2, 10, "no web address", "http://"),
