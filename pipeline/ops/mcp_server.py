@@ -53,31 +53,35 @@ class _Wire:
     """Input and output that end only when each request was answered: a client may close its end after the last one."""
 
     def __init__(self, incoming: BinaryIO, outgoing: BinaryIO) -> None:
-        self._in, self._out, self._open = anyio.wrap_file(incoming), anyio.wrap_file(outgoing), 0
+        self._in, self._out, self._open = anyio.wrap_file(incoming), anyio.wrap_file(outgoing), set[str]()
 
     async def __aiter__(self) -> AsyncIterator[str]:
         async for line in self._in:
-            self._open += _is_one(line, "method")
+            message = _object(line)
+            if message.get("method") == "notifications/cancelled" and isinstance(about := message.get("params"), dict):
+                self._open.discard(str(about.get("requestId")))  # nobody answers it
+            elif "method" in message and isinstance(message.get("id"), str | int):
+                self._open.add(str(message["id"]))
             yield line.decode("utf-8", "replace")
-        while self._open > 0:
+        while self._open:
             await anyio.sleep(0.02)
 
     async def write(self, text: str) -> None:
         line = text.encode("utf-8", "replace")
         await self._out.write(line)
-        self._open -= _is_one(line, "result", "error")
+        self._open.discard(str(_object(line).get("id")))
 
     async def flush(self) -> None:
         await self._out.flush()
 
 
-def _is_one(line: bytes, *kinds: str) -> bool:
-    """Whether a line is a request, or a reply to one."""
+def _object(line: bytes) -> dict[str, Any]:
+    """The JSON object in a line; empty for anything else."""
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
-        return False
-    return isinstance(message, dict) and isinstance(message.get("id"), str | int) and any(kind in message for kind in kinds)
+        return {}
+    return message if isinstance(message, dict) else {}
 
 
 async def serve(library: Library, incoming: BinaryIO, outgoing: BinaryIO) -> None:

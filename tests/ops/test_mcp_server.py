@@ -101,6 +101,8 @@ def test_requests_are_answered_although_the_client_closed_its_end(tmp_path: Path
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         *({"jsonrpc": "2.0", "id": n, "method": "tools/call", "params": {"name": tool, "arguments": given}}
           for n, (tool, given) in enumerate(READING, 2)),
+        {"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": {"name": "search", "arguments": {"query": "pumps"}}},
+        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 99}},  # nobody answers it
     ]  # fmt: skip
     lines = b"no JSON\n" + b"".join(json.dumps(one).encode() + b"\n" for one in messages)
     command = [sys.executable, "-m", "pipeline", "-C", str(folder), "mcp"]
