@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from typing import Any, BinaryIO, TypeVar, cast
 
 import anyio
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.stdio import stdio_server
-from mcp_types import ToolAnnotations
+from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, ToolAnnotations, jsonrpc_message_adapter
 
 from pipeline import __version__
 from pipeline.errors import ResearchError
@@ -57,11 +57,11 @@ class _Wire:
 
     async def __aiter__(self) -> AsyncIterator[str]:
         async for line in self._in:
-            message = _object(line)
-            if message.get("method") == "notifications/cancelled" and isinstance(about := message.get("params"), dict):
-                self._open.discard(str(about.get("requestId")))  # nobody answers it
-            elif "method" in message and isinstance(message.get("id"), str | int):
-                self._open.add(str(message["id"]))
+            message = _message(line)
+            if isinstance(message, JSONRPCRequest):
+                self._open.add(str(message.id))
+            elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
+                self._open.discard(str((message.params or {}).get("requestId")))  # nobody answers it
             yield line.decode("utf-8", "replace")
         while self._open:
             await anyio.sleep(0.02)
@@ -69,19 +69,17 @@ class _Wire:
     async def write(self, text: str) -> None:
         line = text.encode("utf-8", "replace")
         await self._out.write(line)
-        self._open.discard(str(_object(line).get("id")))
+        self._open.discard(str(getattr(_message(line), "id", None)))
 
     async def flush(self) -> None:
         await self._out.flush()
 
 
-def _object(line: bytes) -> dict[str, Any]:
-    """The JSON object in a line; empty for anything else."""
-    try:
-        message = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return message if isinstance(message, dict) else {}
+def _message(line: bytes) -> JSONRPCMessage | None:
+    """What the package reads in a line; None where it reads nothing, and answers nothing."""
+    with suppress(ValueError):
+        return jsonrpc_message_adapter.validate_json(line.decode("utf-8", "replace"), by_name=False)
+    return None
 
 
 async def serve(library: Library, incoming: BinaryIO, outgoing: BinaryIO) -> None:

@@ -103,6 +103,7 @@ def test_requests_are_answered_although_the_client_closed_its_end(tmp_path: Path
           for n, (tool, given) in enumerate(READING, 2)),
         {"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": {"name": "search", "arguments": {"query": "pumps"}}},
         {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 99}},  # nobody answers it
+        {"jsonrpc": "1.0", "id": 98, "method": "tools/list"},  # nor this
     ]  # fmt: skip
     lines = b"no JSON\n" + b"".join(json.dumps(one).encode() + b"\n" for one in messages)
     command = [sys.executable, "-m", "pipeline", "-C", str(folder), "mcp"]
