@@ -179,13 +179,22 @@ class Identity:
                     if self._tree.state(note.path) is None:
                         yield NoteHidden(note=note.id)
 
-    def has_changed(self) -> bool:
-        """Return whether a note is elsewhere than after the last build, or somewhere else too: then all are rendered again.
+    def due(self) -> set[str] | None:
+        """Return the owners of files to render again, because a note they link to was moved or hidden; None: all files.
 
-        What links to it cannot always be told from the files. So it is if a note of a kind that is no longer made was put back.
+        All files are due if a hidden note is shown again: what would link to it cannot be told from the files; and if a note of
+        a kind that is no longer made was put back.
         """
-        last = (note for note in self._notes.values() if note.id in self._before)
-        return any(self.paths[note.id] != note.path or self._doubles(note.id) for note in last) or bool(self.retired())
+        last = [note for note in self._before.values() if note.id in self._notes]
+        moved = [note for note in last if self.paths[note.id] != note.path]
+        if any(not note.path for note in moved) or self.retired():
+            return None
+        due = {note.owner for note in (*moved, *(note for note in last if self._doubles(note.id)))}
+        names = {path.removesuffix(".md") for note in moved for path in (note.path, note.canonical)}
+        for path, (owner, _) in self._kept.files.all().items() if names else ():
+            if path.endswith(".md") and not names.isdisjoint(targets_of(as_text(_bytes_of(self._tree, path)))):
+                due.add(owner)
+        return due
 
     def placed(self, files: Iterable[GeneratedFile]) -> list[GeneratedFile]:
         """Return rendered files in their places, without the hidden ones; those that take in another file come first."""

@@ -231,7 +231,7 @@ class Build:
 
     def _rendered_files(self) -> Iterator[GeneratedFile]:
         """Render the files of all parts that are due, and enter what they were made from. A session may turn out unreadable."""
-        known, all_due = self.kept.made(), self._identity.has_changed()
+        known, due = self.kept.made(), self._identity.due()
         altered = {file.owner for file in filter(None, map(self.kept.files.find, self._drift.files))}
         version_of = cache(self.renderer.version_of)
         self._made: dict[str, str] = {}
@@ -239,7 +239,7 @@ class Build:
             versions = map(version_of, sorted({kind for kind, _, _ in part.notes}))
             hidden = (name for name in part.reports if name in self._decisions.hidden)
             digest = digest_of(" ".join((*versions, part.value, *hidden)).encode("utf-8", "replace"))[:16]
-            is_due = all_due or part.owner in altered or part.owner == "templates:"
+            is_due = due is None or part.owner in due | altered or part.owner == "templates:"
             if not is_due and known.get(part.owner) == digest:
                 continue
             try:

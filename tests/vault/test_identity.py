@@ -44,6 +44,21 @@ def test_a_moved_note_stays_where_it_is_and_links_follow(place: Workplace, room:
     assert place.build().written == ()
 
 
+LEADING = {"sessions/2026/session-do-ants-sleep-00ff", "nights/2026-11-28", "topics/topic-crash-safety", "Home"}
+
+
+@pytest.mark.parametrize("what", ["moved", "removed", "doubled"])
+def test_a_note_that_is_elsewhere_renders_itself_and_what_leads_to_it_alone(place: Workplace, what: str) -> None:
+    note = place.note("sessions/2026/session-do-ants-sleep")
+    if what != "removed":
+        (note.parent / "elsewhere.md").write_bytes(note.read_bytes())
+    if what != "doubled":
+        note.unlink()
+    rendered = {made.path for made in place.build_and_note()[1]}
+    assert rendered == ({"sessions/2026/session-do-ants-sleep-00ff"} if what == "doubled" else LEADING)
+    assert place.files() == afresh(place, place.root / "afresh")
+
+
 def test_what_an_earlier_version_recorded_of_the_note_of_an_import_holds() -> None:
     decisions = Decisions()
     decisions.apply(NoteHidden(note="import:a"))
