@@ -63,7 +63,7 @@ def no_evidence(state: SessionState) -> s.Fail:
     if absent:
         reason += f"; no passage of them mentions {' and '.join(f'“{name}”' for name in absent)}"
     if (own := language_of(state.query)) and languages and own not in languages:
-        theirs = " and ".join(name.capitalize() for name in languages[:3])
+        theirs = " and ".join([*(name.capitalize() for name in languages[:3]), *(["others"] if len(languages) > 3 else [])])
         reason += f"; the question is in {own.capitalize()}, the documents are in {theirs}"
     without = f"; {counted(len(failed), 'step')} failed, the last: {_failure_text(last)}" if last is not None else ""
     return s.Fail(NO_EVIDENCE, f"{reason} ({effort}{without})")

@@ -71,6 +71,15 @@ _LETTERS = re.compile(r"[^\W\d_]+")  # of a sample, whose language function word
 _LONGEST = 60  # characters; a longer "word" is noise
 _SAMPLE = 4_000  # characters of a text from which its language is detected
 _LANGUAGE_SHARE = 0.08  # least share of function words for a language to be detected
+# Words that ask in one language alone: one of them tells the language of a question of few words.
+_ASKING = word_set(
+    """
+    what which who whose where when why how warum wieso weshalb wer wann welche welcher welches pourquoi quand combien quels
+    quelles où qué cuál cuándo cuánto cuántos cuánta cuántas cómo dónde quién perché quanti quante quale quali porquê quem qual
+    onde waarom wanneer welke hvornår hvilke hvad varför hur vilka vilken vad miksi kuinka milloin missä mikä miten miért hogyan
+    mikor hol melyik dlaczego kiedy gdzie proč kdy kde kolik unde când cine niçin neden nasıl nerede mengapa bagaimana kapan
+    """
+)
 _STEMMERS = threading.local()  # a stemmer must not be used by two threads at once
 # Languages by Snowball's name with the code of their stop words; those that have a script of their own are known by it.
 _CODES = {
@@ -186,7 +195,11 @@ def stop_words(language: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1_024)
 def language_of(text: str) -> str:
-    """Return the language of ``text``, by Snowball's name if it has one, from its script or its function words; "" if unknown."""
+    """Return the language of ``text``, by Snowball's name if it has one, from its script or its function words; "" if unknown.
+
+    A single function word tells no language unless it asks ("car" is one of French), and those of a text no language if two
+    languages have as many of them, unless one is English. The script is evidence too.
+    """
     sample, script = text[:_SAMPLE], ""
     letters = _LETTERS.findall(sample)
     if not sample.isascii():
@@ -198,10 +211,16 @@ def language_of(text: str) -> str:
         script = best if 2 * counts[best] > sum(map(len, letters)) else ""
         if script not in ("", "russian"):  # other languages write Cyrillic too: their function words tell
             return script
-    found = Counter(word.lower() for word in letters if len(word) > 1)  # single letters are words of most languages
+    is_shouted = sample.isupper()  # else a word in capitals is a name
+    # Single letters are words of most languages, but for those with accents.
+    said = [word for word in letters if (len(word) > 1 or not word.isascii()) and (is_shouted or not word.isupper())]
+    found = Counter(map(str.lower, said))
     shares = {name: sum(count for word, count in found.items() if word in stop_words(name)) for name in _CODES}
     best = max(shares, key=lambda name: (shares[name], name == DEFAULT_LANGUAGE))
-    return best if shares[best] > _LANGUAGE_SHARE * found.total() else script
+    evidence = found.keys() & stop_words(best)
+    is_told = script or len(evidence) > 1 or evidence & _ASKING
+    is_alone = best == DEFAULT_LANGUAGE or list(shares.values()).count(shares[best]) == 1
+    return best if is_told and is_alone and shares[best] > _LANGUAGE_SHARE * found.total() else script
 
 
 def language_code(*texts: str) -> str:

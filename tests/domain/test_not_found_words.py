@@ -34,6 +34,11 @@ def session(
             "; no passage of them mentions “Turandot” and “La Scala” (0 pages read)",
         ),
         (session(GERMAN), "; the question is in German, the documents are in English (0 pages read)"),
+        (
+            session(GERMAN, languages=("english", "greek", "thai", "hindi")),
+            "documents are in English and Greek and Thai and others (0 pages read)",
+        ),
+        (session("car insurance"), "nothing in your 12 documents is near the question (0 pages read)"),
         (session(GERMAN, languages=("english", "german")), "nothing in your 12 documents is near the question (0 pages read)"),
     ],
 )

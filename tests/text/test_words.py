@@ -109,6 +109,31 @@ def test_what_has_no_function_words_is_of_no_known_language(text: str) -> None:
     assert language_of(text) == ""
 
 
+@pytest.mark.parametrize(
+    "text", ["car insurance", "NAS raid level", "best NAS and UPS", "fire?", "precio de la vivienda en Madrid"]
+)
+def test_one_function_word_or_words_of_two_languages_tell_no_language(text: str) -> None:
+    assert language_of(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("What is BM25?", "english"),
+        ("Why bats sleep", "english"),
+        ("Warum bellen Hunde?", "german"),
+        ("WIE GROSS WIRD EIN DACHS?", "german"),
+        ("À quoi sert un VPN ?", "french"),
+        ("¿Dónde viven osos?", "spanish"),
+        ("Perché abbaiano i cani?", "italian"),
+        ("O que é BM25?", "portuguese"),
+        ("Чому собаки гавкають?", "russian"),
+    ],
+)
+def test_a_short_question_is_known_by_two_function_words_or_one_that_asks_or_its_script(text: str, language: str) -> None:
+    assert language_of(text) == language
+
+
 @given(st.from_regex(r"[A-Za-z]{1,50}", fullmatch=True))
 def test_a_plain_word_and_its_possessive_have_the_same_stems(word: str) -> None:
     assert forms(word) == forms(f"{word}'s")
