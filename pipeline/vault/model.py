@@ -32,7 +32,7 @@ from pipeline.domain.state import SessionState, workers_in_order
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import TalkState, Turn, read_talk
 from pipeline.domain.values import Cost, Fact, Sentence, SourceChange, minus, total
-from pipeline.errors import GONE, LogError
+from pipeline.errors import GONE, LogError, LogUnreadable
 from pipeline.ports import EventStore
 from pipeline.text.normalise import name_slug, one_line, slug
 from pipeline.text.times import is_zone, moment_of, night_of
@@ -131,7 +131,7 @@ class Card(Summary):
     ``answer`` is the report's first sentence that says enough, ``disputed`` whether a source denies it, ``news`` is what changed
     (None for the first report on a question), ``open`` the questions left open, ``cited`` the addresses of the report's sources.
     ``read`` are the pages that the session read, in order. ``workers`` has the path of each worker's note by the worker's id;
-    without a model there is none: the session's note shows its workers too.
+    without a model there is none: the session's note shows its workers too. ``last_event`` is the id of the event of ``version``.
     Until the names of all notes are known, the paths are those that its notes would have alone.
     """
 
@@ -147,6 +147,7 @@ class Card(Summary):
     open: tuple[str, ...] = ()
     cited: tuple[str, ...] = ()
     read: tuple[Reading, ...] = ()
+    last_event: str = ""
 
     @property
     def has_report(self) -> bool:
@@ -182,6 +183,7 @@ def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
         open=tuple(gap.question for gap in unknowns),
         cited=tuple(entry.url for entry in report.references) if report else (),
         read=_readings(state),
+        last_event=events[-1].id,
     )
 
 
@@ -473,12 +475,15 @@ class Values:
         return f"sessions/{(first.created or first.at)[:4]}/{found.id}"
 
     def loaded(self, card: Card, beside: Beside) -> LoadedSession:
-        """Return a session with its card, read again.
+        """Return a session with its card, read again as it was when the card was made: what a run records meanwhile is left out.
 
         Raises:
-            LogError: it cannot be read any more.
+            LogError: it cannot be read any more, or what was joined to it meanwhile stands before what the card shows.
         """
-        return LoadedSession(card, *folded(self._store, card.id), beside)
+        state, events = folded(self._store, card.id, card.version)
+        if not events or events[-1].id != card.last_event:
+            raise LogUnreadable("its log was changed while its notes were made", hint="the next build makes them")
+        return LoadedSession(card, state, events, beside)
 
 
 def stored_cards(state_dir: Path) -> list[Card]:
@@ -488,13 +493,14 @@ def stored_cards(state_dir: Path) -> list[Card]:
     return [card for stream, value in rows if kind_of(stream) == "session" and (card := stored.validate_json(value))]
 
 
-def folded(store: EventStore, session: str) -> tuple[SessionState, tuple[e.EventBase, ...]]:
-    """Return the state of a session, and its events.
+def folded(store: EventStore, session: str, version: int | None = None) -> tuple[SessionState, tuple[e.EventBase, ...]]:
+    """Return the state of a session, and its events; with ``version`` as they were then.
 
     Raises:
         LogError: a record is not a valid event, or was written by a newer major version.
     """
-    history = tuple(decode_all(record.data for record in store.load(session)))
+    records = store.load(session)
+    history = tuple(decode_all(one.data for one in records if version is None or one.version <= version))
     return state_of(session, history), history
 
 

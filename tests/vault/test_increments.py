@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -113,6 +114,42 @@ def test_after_each_step_of_each_session_and_each_night_the_vault_is_as_made_ane
     del store.streams[again.id]
     store.given_up.add(again.id)
     build()
+
+
+@pytest.mark.parametrize("stage", range(len(STAGES) - 1))
+def test_what_a_run_records_while_its_notes_are_made_is_left_to_the_next_build(tmp_path: Path, stage: int) -> None:
+    store = MemoryStore()
+    place, story, load = Workplace(tmp_path / "w", store), Story(store), store.load
+    for earlier in STAGES[: stage + 1]:
+        earlier(story)
+    waiting = [STAGES[stage + 1]]
+
+    def load_and_go_on(session: str, after: int = 0) -> Sequence[Record]:
+        found = tuple(load(session, after))
+        while waiting:
+            waiting.pop()(story)
+        return found
+
+    with mock.patch.object(store, "load", load_and_go_on):
+        assert place.build().problems == ()
+    assert place.build().problems == ()
+    assert place.files() == afresh(place, tmp_path / "afresh")
+
+
+def test_what_is_joined_to_a_log_while_its_notes_are_made_is_left_to_the_next_build(place: Workplace) -> None:
+    store, load = place.store, place.store.load
+    story = Story(store, id="2026-11-29-tides-77aa", query="Why are there tides?").begin()
+
+    def load_and_join(session: str, after: int = 0) -> Sequence[Record]:
+        found = tuple(load(session, after))
+        if session == story.id:
+            store.streams[session] = [one._replace(data=one.data.replace(b"-77aa-00", b"-77aa-90")) for one in found]
+        return found
+
+    with mock.patch.object(store, "load", load_and_join):
+        assert "its log was changed while its notes were made" in "".join(place.build().problems)
+    assert place.build().problems == ()
+    assert place.files() == afresh(place, place.root.parent / "afresh")
 
 
 def test_while_a_session_cannot_be_read_nothing_is_removed_and_then_the_vault_is_as_made_anew(place: Workplace) -> None:
