@@ -26,6 +26,7 @@
     ├── SessionUnknown                 2   no session of that name
     └── StepError                      1   outside work failed; recorded as ``step.failed``
         ├── SearchFailed                   a search could not be made (not: found nothing)
+        │   └── IndexRefused           12  the disk or a permission does not allow the index of passages
         ├── ReadFailed                     a page could not be read
         ├── AnswerInvalid                  a reasoner's answer does not fit its question
         ├── AnswerWithheld                 a model, or its provider's filter, will not answer on this material
@@ -225,6 +226,12 @@ class SearchFailed(StepError):
     """A search could not be made. An empty result is not this error."""
 
     retryable = True
+
+
+class IndexRefused(SearchFailed):
+    """The disk or a permission does not allow the index of passages to be read or written."""
+
+    exit_code = ExitCode.SYSTEM
 
 
 GONE = "it is no longer in the folder"  # why a document of the user's that was deleted or moved cannot be read

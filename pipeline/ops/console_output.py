@@ -140,7 +140,12 @@ def report_errors() -> Iterator[None]:
             first = None if first.__suppress_context__ else first.__context__
         later = f"; and then: {error}" if first is not error else ""
         if isinstance(first, ResearchError):
-            _fail(f"{first.message}{later}", first.hint, first.exit_code, type(first).__name__)
+            _fail(
+                f"{first.message.rstrip('.') if later else first.message}{later}",
+                first.hint,
+                first.exit_code,
+                type(first).__name__,
+            )
         logging.getLogger("pipeline").info("refused by the system or unexpected", exc_info=error)
         if isinstance(error, OSError):
             hint = "free disk space or change the permissions, then try again; what was recorded is safe; -v prints the traceback"

@@ -23,7 +23,7 @@ from pydantic_core import from_json
 
 from pipeline.documents.extraction_process import Extractor
 from pipeline.domain.values import Cost, FailedSide, Hit, total
-from pipeline.errors import CorpusUnusable, LogError, ObjectMissing, ReadFailed, SearchFailed, StepError
+from pipeline.errors import CorpusUnusable, IndexRefused, LogError, ObjectMissing, ReadFailed, StepError
 from pipeline.ports import EventStore, FoundPassages, Page, SearchResult, StoredPage
 from pipeline.search.corpus_files import Corpus, FoundFile, SkippedFile, contents, path_of, printable
 from pipeline.search.index import Candidate, Index, IndexedFile, Scope, Source, is_damage, remove_index
@@ -220,7 +220,7 @@ class PassageSearch:
         ``within`` limits it to one folder. If passages cannot be ranked by meaning, ``failed`` says why.
 
         Raises:
-            SearchFailed: the index cannot be read or built.
+            IndexRefused: the index cannot be read or built.
             CorpusUnusable: the folder is missing, unreadable, or holds no document.
         """
         with self._translated():
@@ -240,7 +240,7 @@ class PassageSearch:
 
         Raises:
             StepError: the server of the embeddings failed; ``cost`` is what was spent since the last group.
-            SearchFailed: the index cannot be used.
+            IndexRefused: the index cannot be used.
             CorpusUnusable: as in ``search``.
         """
         if self._meaning is None:
@@ -266,7 +266,7 @@ class PassageSearch:
         """Bring the index up to date with the folders; only changed files are read.
 
         Raises:
-            SearchFailed: the index cannot be built.
+            IndexRefused: the index cannot be built.
             CorpusUnusable: the folder is missing, unreadable, or holds no document.
         """
         with self._translated():
@@ -276,7 +276,7 @@ class PassageSearch:
         """Return the documents whose text lacks much, as they were when the index was last brought up to date.
 
         Raises:
-            SearchFailed: the index cannot be read.
+            IndexRefused: the index cannot be read.
         """
         with self._translated():
             return self._run(lambda index: _thin(index.files()))
@@ -366,7 +366,7 @@ class PassageSearch:
         """Return at most ``limit`` passages, best first, of the pages that ``sessions`` read, with these pages.
 
         Raises:
-            SearchFailed: the index cannot be read or built.
+            IndexRefused: the index cannot be read or built.
         """
 
         with self._translated():
@@ -466,8 +466,8 @@ class PassageSearch:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            hint = f"make sure its folder is writable and delete {self._cache}; it is a cache and will be built again"
-            raise SearchFailed(f"The index of passages cannot be used: {error}.", hint=hint) from error
+            hint = f"free some space or make {self._cache.parent} writable, then run again; nothing that was recorded is lost"
+            raise IndexRefused(f"The index of passages cannot be used: {error}.", hint=hint) from error
 
 
 def _readings(store: EventStore, session: str) -> list[StoredPage]:

@@ -140,7 +140,7 @@ class AdapterFactory:
 
         Raises:
             CorpusUnusable: there is nothing to search.
-            SearchFailed: the index cannot be built.
+            IndexRefused: the index cannot be built.
         """
         try:
             return self.documents.refresh()

@@ -11,7 +11,7 @@ import pytest
 from pipeline.documents.extract import extract
 from pipeline.documents.extraction_process import Extractor
 from pipeline.domain.values import Hit
-from pipeline.errors import CorpusUnusable, ReadFailed, SearchFailed
+from pipeline.errors import CorpusUnusable, ExitCode, IndexRefused, ReadFailed
 from pipeline.ports import Page, SearchResult
 from pipeline.search import passage_search
 from pipeline.search.corpus_files import contents
@@ -210,9 +210,9 @@ def test_a_cache_of_another_version_is_built_anew(docs: Path, monkeypatch: pytes
 def test_a_cache_that_cannot_be_written_is_an_error_with_a_hint(docs: Path) -> None:
     (docs / "a.md").write_text("checkpoint")
     (docs.parent / "local").write_text("a file in the way")
-    with pytest.raises(SearchFailed, match="cannot be used") as caught:
+    with pytest.raises(IndexRefused, match="cannot be used") as caught:
         corpus(docs).refresh()
-    assert "delete" in caught.value.hint
+    assert (caught.value.exit_code, "free some space" in caught.value.hint) == (ExitCode.SYSTEM, True)
 
 
 def test_several_builders_and_readers_do_not_disturb_each_other(docs: Path) -> None:
