@@ -53,7 +53,7 @@ def path_of(url: str) -> str:
 def scan(folder: Path) -> Iterator[FoundFile | SkippedFile]:
     """Yield the files of ``folder`` that may be documents and those that are skipped, in no fixed order.
 
-    Hidden files and folders are left out. Links to folders and links that leave ``folder`` are not followed.
+    Hidden files and folders are left out, and links to folders are not followed. Links that leave ``folder`` are skipped.
 
     Raises:
         CorpusUnusable: ``folder`` is missing or cannot be listed.
@@ -64,15 +64,18 @@ def scan(folder: Path) -> Iterator[FoundFile | SkippedFile]:
     def report_unlisted(error: OSError) -> None:
         skipped.append(SkippedFile(printable(os.path.relpath(error.filename, root)), _reason(error)))
 
+    def leaves(path: Path) -> bool:
+        return path.is_symlink() and not path.resolve().is_relative_to(root)
+
     for place, folders, names in os.walk(root, onerror=report_unlisted):
         folders[:] = [name for name in folders if not name.startswith(".") and name not in _IGNORED_FOLDERS]
-        for name in names:
+        for name in [*names, *(name for name in folders if leaves(Path(place, name)))]:
             if name.startswith("."):
                 continue
             path = Path(place, name)
             relative = os.path.relpath(path, root)
             try:
-                if path.is_symlink() and not path.resolve().is_relative_to(root):
+                if leaves(path):
                     raise ReadFailed("a link that leaves the folder")
                 status = path.stat()
                 if not stat.S_ISREG(status.st_mode):
