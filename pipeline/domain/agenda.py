@@ -61,7 +61,7 @@ def no_evidence(state: SessionState) -> s.Fail:
     else:
         reason = "no source that was found is near the question"
     if absent:
-        reason += f"; no passage of them mentions {' and '.join(f'“{name}”' for name in absent)}"
+        reason += f"; no passage mentions {' and '.join(f'“{name}”' for name in absent)}"
     if (own := language_of(state.query)) and languages and own not in languages:
         theirs = " and ".join([*(name.capitalize() for name in languages[:3]), *(["others"] if len(languages) > 3 else [])])
         reason += f"; the question is in {own.capitalize()}, the documents are in {theirs}"

@@ -42,7 +42,7 @@ Topics | Themen | Thèmes | Temas | 主题 | トピック
 Earlier on the same question | Früher zur selben Frage | Auparavant sur la même question | Antes sobre la misma pregunta | 此前的同一问题 | 同じ質問の以前の調査
 Researched again | Erneut recherchiert | Nouvelle recherche | Investigado de nuevo | 再次研究 | 再調査
 Superseded by a newer report | Ersetzt durch einen neueren Bericht | Remplacé par un rapport plus récent | Sustituido por un informe más reciente | 已被新报告取代 | 新しいレポートに置き換え
-{pages} read | {pages} gelesen | {pages} lues | {pages} leídas | 已读{pages} | {pages}を閲覧
+{pages} read | {pages} gelesen | lecture de {pages} | lectura de {pages} | 已读{pages} | {pages}を閲覧
 {path} in your documents | {path} in Ihren Dokumenten | {path} dans vos documents | {path} en sus documentos | 您的文档中的 {path} | 自分の文書の {path}
 Your documents | Ihre Dokumente | Vos documents | Sus documentos | 您的文档 | 自分の文書
 on the web | im Web | sur le web | en la web | 网络 | ウェブ

@@ -31,7 +31,7 @@ def session(
         (session(OPERA, 0), "no source that was found is near the question (0 pages read)"),
         (
             session(OPERA, absent=("Turandot", "La Scala")),
-            "; no passage of them mentions “Turandot” and “La Scala” (0 pages read)",
+            "; no passage mentions “Turandot” and “La Scala” (0 pages read)",
         ),
         (session(GERMAN), "; the question is in German, the documents are in English (0 pages read)"),
         (

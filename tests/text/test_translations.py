@@ -21,6 +21,13 @@ def test_counts_and_days_are_written_as_their_language_does() -> None:
     assert translations.count(1234, "word", language="de") == "1.234 Wörter"
     assert translations.count(0, "page", language="fr") == "0 page"
     assert translations.count(3, "page", language="zh") == "3 页"
+    for number, language, said in (
+        (1, "es", "lectura de 1 página"),
+        (0, "fr", "lecture de 0 page"),
+        (2, "fr", "lecture de 2 pages"),
+    ):
+        pages = translations.count(number, "page", language=language)
+        assert translations.label("{pages} read", language, pages=pages) == said
     assert translations.count(2, "claim", language="de") == "2 claims", "a noun that is not known"
     days = [translations.day("2026-11-21T02:15:00Z", language) for language in (*translations.LANGUAGES, "ko")]
     german, spanish = "21. November 2026", "21 de noviembre de 2026"
