@@ -74,7 +74,10 @@ def of_all_forms(store: MemoryStore) -> Story:
             Paragraph(sentences=(said("One."), said("Then.", basis="derived", within="item"), said("Two.")), form="bullets"),
             Paragraph(sentences=(said("So."), said("Thus.", basis="derived"))),
         ),
-        "A table": (Paragraph(sentences=(row, marked), form="table", header=("A", "B")),),
+        "A table": (
+            Paragraph(sentences=(said("As ever.", facts=(), basis="bridge"), said("See which.", facts=(), basis="bridge"))),
+            Paragraph(sentences=(row, marked), form="table", header=("A", "B")),
+        ),
         "Passages": (
             Paragraph(sentences=(said(TABLE, facts=(second.id,)), said(third.quote, facts=(third.id,))), kind="passages"),
         ),

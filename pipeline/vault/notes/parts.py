@@ -257,19 +257,24 @@ class Citer:
             is_between = paragraph.form in ("paragraph", "bullets") and any(place < later for later in going_on)
             inside = follows_steps and (paragraph.form == "code" or is_between)
             before = paragraphs[place - 1].sentences[-1:] if place else ()
-            block = self._block(paragraph, self._steps + 1 if paragraph.start > 1 else 1, before, inside=inside)
+            opens_table = any(one.form == "table" for one in paragraphs[place + 1 : place + 2])
+            start = self._steps + 1 if paragraph.start > 1 else 1
+            block = self._block(paragraph, start, before, inside=inside, opens_table=opens_table)
             if block.form == "steps":
                 self._steps = max((one.number for one in block), default=0)
             found.append(block)
         return tuple(found)
 
-    def _block(self, paragraph: Paragraph, start: int, before: tuple[Sentence, ...], *, inside: bool) -> Block:
+    def _block(self, paragraph: Paragraph, start: int, before: tuple[Sentence, ...], *, inside: bool, opens_table: bool) -> Block:
         """A paragraph as a block; in a list, those that go on with the same citations show them once, at the end.
 
-        What begins an item has its number, from ``start`` on. Code does not repeat what the sentence ``before`` it cites.
+        What begins an item has its number, from ``start`` on. Code does not repeat what the sentence ``before`` it cites. Of a
+        sentence without evidence that opens a table it is not said that it has none: the table has it.
         """
         is_code = paragraph.form == "code"
         said = [self.sentence(sentence, is_code=is_code) for sentence in paragraph.sentences]
+        if opens_table and paragraph.sentences[-1].basis == "bridge":
+            said[-1] = replace(said[-1], standing="")
         known = {*before[0].facts} if before else set[str]()
         if is_code and all(one.basis == "quoted" and known.issuperset(one.facts) for one in paragraph.sentences):
             said = [replace(one, citations=()) for one in said]
