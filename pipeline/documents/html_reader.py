@@ -368,7 +368,7 @@ class _Walker:
                 self._emit("heading", text, self._terms[-1][1][0] + 1, _id_of(node))
             elif text:
                 self._lead = f"{self._lead}, {text.rstrip(': ')}" if self._lead else text.rstrip(": ")
-        elif tag == "table" and node.css_first("pre, h1, h2, h3, h4") is None and len(node.css("table")) == 1:
+        elif tag == "table" and not _is_box(node):
             self._rows(node, depth)
         else:
             if tag == "dl":
@@ -565,6 +565,14 @@ def _code_parts(node: LexborNode, depth: int) -> Iterator[str]:
             yield from _code_parts(child, depth + 1)
             if tag in _BLOCKS or (tag == "code" and child.next is not None and child.next.tag == "code"):
                 yield "\n"
+
+
+def _is_box(table: LexborNode) -> bool:
+    """Return whether a table is there for the looks, as one around code, sections, other tables, or a note beside its sign."""
+    if table.css_first("pre, h1, h2, h3, h4") is not None or len(table.css("table")) > 1:
+        return True
+    rows = [[cell.text(deep=True).strip() for cell in row.css("td, th")] for row in table.css("tr")]
+    return any(len(row) > 1 for row in rows) and all(len(list(filter(None, row))) < 2 for row in rows)
 
 
 def _is_gutter(node: LexborNode) -> bool:

@@ -257,6 +257,12 @@ def test_cells_that_span_are_filled_in() -> None:
     assert body(markup) == "| Both | Both | C |\n| a | 1 |\n| a | 2 |\n| wide |  | 3 |"
 
 
+def test_a_box_with_a_sign_beside_its_text_is_no_table() -> None:
+    table = "<table><tr><th>Site<th>Purpose<tr><td>a<td>b</table>"
+    box = "<div><table><tr><td rowspan=2><img alt='[Caution]' src=c><th>Caution<tr><td><p>Only one.<p>Not two.</table></div>"
+    assert body(f"{table}{box}") == "| Site | Purpose |\n| a | b |\n\nCaution\n\nOnly one.\n\nNot two."
+
+
 @pytest.mark.parametrize("span", ["9999", "-1", "x", "99999999999"])
 def test_a_span_beyond_reason_is_bounded(span: str) -> None:
     assert len(body(f"<table><tr><td colspan={span} rowspan={span}>a<td>b</tr><tr><td>c</table>")) < 3_000
