@@ -158,10 +158,21 @@ def with_marks(text: str, shown: Sequence[Span], before: Iterable[tuple[int, int
     was not shown ``before`` either, ``[… left out: Locks; Limits]``.
 
     Of many headings the upper ones are named, and of these the nearest to what is shown; none that stands over nothing, or over
-    several sections, as *Note* does.
+    several sections, as *Note* does. What goes on with a section, behind what was shown of it or behind those inside it, is
+    named as continued.
     """
     seen, sections = [*before, *shown], sections_of(text)
-    often = Counter(section.heading for section in sections)
+    often: Counter[str] = Counter()
+    going_on: set[Section] = set()
+    above: list[Section] = []
+    for section in sections:
+        holding = [one for one in above if one.level <= section.level]
+        if len(holding) < len(above) and holding and holding[-1].heading == section.heading:
+            going_on.add(section)
+            above = holding
+        else:
+            often[section.heading] += 1
+            above = [*(one for one in holding if one.level < section.level), section]
     hidden = [
         section
         for section in sections
@@ -183,7 +194,11 @@ def with_marks(text: str, shown: Sequence[Span], before: Iterable[tuple[int, int
     for (_, last), (first, end) in pairwise([Span(0, 0), *shown, Span(len(text), len(text))]):
         if text[last:first].strip():
             inside = [section for section in hidden if last < section.span.end and section.span.start < first]
-            named_here = [names[section] for section in inside if section in names]
+            named_here = [
+                f"{names[one]} (continued)" if one in going_on or one.span.start < last else names[one]
+                for one in inside
+                if one in names
+            ]
             parts.append(f"[… left out: {'; '.join(named_here)}]" if named_here else OMITTED)
         parts.append(text[first:end].strip("\n"))
     return "\n\n".join(filter(None, parts))

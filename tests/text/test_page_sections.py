@@ -58,3 +58,14 @@ def test_the_headings_of_what_is_left_out_are_named_the_upper_and_nearest_ones_i
     assert all(name in marks for name in ("Part 3;", "part 19]", "left out: What the manual says of part 21;"))
     assert "part 39" not in marks
     assert tokens(marks) < 180
+
+
+def test_what_goes_on_with_a_section_is_named_as_continued() -> None:
+    sentences = [f"{f'Sentence {n} of it. ' * 200}\n\n" for n in range(3)]
+    long = f"# Files\n\n## Rules {{#r}}\n\n{''.join(sentences)}"
+    start = long.index(sentences[1])
+    assert with_marks(long, [Span(0, start)]).endswith("[… left out: Rules (continued)]")
+    text = "# Files\n\nIt is.\n\n### Field {#f}\n\nOne.\n\n## Files {#files}\n\nIt is read at the start.\n"
+    field, end = text.index("### Field"), text.index("## Files")
+    assert with_marks(text, [Span(0, field)]).endswith("[… left out: Field; Files (continued)]")
+    assert with_marks(text, [Span(field, end)]).endswith("One.\n\n[… left out: Files (continued)]")
