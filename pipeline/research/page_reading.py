@@ -179,7 +179,7 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     left = min(most, (window_of(state) - INSTRUCTIONS) * 5 // 8)
     queries = worker.iterations[iteration - 1].queries
     view = state.perspectives[worker.perspective_id]
-    searched = [state.searches[query].hits for query in worker.iterations[iteration - 1].queries if query in state.searches]
+    searched = [state.searches[query].hits for query in queries if query in state.searches]
     ranked = [hits[rank] for rank in range(max(map(len, searched), default=0)) for hits in searched if rank < len(hits)]
     hits = [*ranked, *(state.survey.hits if state.survey and not worker.round else ())]
     found = [state.pages[url] for url in pages_to_read(state, worker, iteration)]
@@ -187,7 +187,8 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     is_long = bool(pages) and tokens(pages[0].text) > left // 2
     spread = len({hit.heading for hit in hits if page_of(hit.url) == pages[0].url}) if pages else 0
     named = [query for query in queries if query in state.searches and query not in view.questions]
-    asked = {page_of(hit.url) for query in named for hit in state.searches[query].hits[:1]}
+    # A search for several headings has the section of each first.
+    asked = {page_of(hit.url) for query in named for hit in state.searches[query].hits[: query.count(";") + 1]}
     may_be_whole = not worker.round and (not is_long or spread >= _SPREAD)
     for around in range(2 if worker.round else AROUND + 1):
         for place, page in enumerate(pages):

@@ -45,6 +45,7 @@ _POOL = 150  # of the ranked passages: what is looked at for twins and for the w
 _MOST_STEMS = 64  # of one query
 _COMMON = 0.25  # a stem in more than this share of the passages selects no candidates, if rarer stems are left
 _PER_DOCUMENT = 4  # hits of one document that come before others
+_NUMBERED = 2  # passages of a section that is named by its number
 _CONCEPTS = 200  # stems of the best passages whose counts are returned
 
 
@@ -120,15 +121,39 @@ def _ranked(index: Index, query: ParsedQuestion, known: TermStatistics, near: By
         for score, one in zip(strength, found, strict=True)
         if score > 0
     ]
-    best = sorted(_in_order(rows), key=lambda one: not _is_called(one, query))[: 2 * _POOL]
+    best = _called_first(_in_order(rows), query)[: 2 * _POOL]
     kept = without_twins([one.stemmed for one in best], [_heading(one) for one in best])
     return [best[place] for place in kept]
 
 
-def _is_called(one: Candidate, query: ParsedQuestion) -> bool:
-    """Return whether a query is the heading of a passage's section, alone or with those above it."""
-    asked, own = content_stems(query.text, query.language), content_stems(" ".join(one.passage.path[-1:]), query.language)
-    return len(asked) > 1 and own <= asked <= {*own, *one.stemmed.heads}
+def _called_first(best: Sequence[Candidate], query: ParsedQuestion) -> list[Candidate]:
+    """Return passages with those first that are from a section which the query names, one of each section before its others.
+
+    A query, or each part of it between semicolons, names a section by its heading, alone or with those above it, or by the number
+    of its heading with a word of it; then its other words may ask for more, so few passages are first.
+    """
+    parts = dict.fromkeys((query.text, *query.text.split(";")))
+    asked = [(_number_of(part), content_stems(part, query.language)) for part in parts]
+    taken: Counter[int] = Counter()
+    turns: dict[int, int] = {}
+    for one in best:
+        heading = " ".join(one.passage.path[-1:])
+        number, own = _number_of(heading), content_stems(heading, query.language)
+        for place, (wanted, stems) in enumerate(asked):
+            is_whole = len(stems) > (len(parts) == 1) and own <= stems <= {*own, *one.stemmed.heads}
+            is_numbered = number and number == wanted and len(own & stems) > 1 and taken[place] < _NUMBERED
+            if is_whole or is_numbered:
+                taken[place] += 1
+                turns[one.number] = taken[place]
+                break
+    return sorted(best, key=lambda one: turns.get(one.number, len(best)))
+
+
+def _number_of(heading: str) -> str:
+    """Return the number with which a heading begins, "" if with none: ``2.7`` of *2.7. Backports*."""
+    first = " ".join(heading.split()[:1])
+    number = first.rstrip(".")
+    return number if "." in first and number.replace(".", "").isdecimal() else ""
 
 
 def _spread(best: Sequence[Candidate], limit: int) -> list[Candidate]:

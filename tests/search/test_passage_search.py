@@ -56,6 +56,19 @@ def test_a_heading_alone_or_with_its_pages_title_brings_its_section_first(docs: 
     assert urls(folder, "Sun: known limits")[0] == "corpus:Sun.md#known-limits"
 
 
+def test_a_search_for_several_headings_or_by_their_numbers_brings_each_section_first(docs: Path) -> None:
+    for n in range(20):
+        talk = "Problems of locks, errors of waits, 2.7 problems and 21.15 of them. " if n < 4 else ""
+        (docs / f"Talk {n}.md").write_text(f"# Talk {n}\n\n{talk}{f'Nobody heard talk {n} to its end. ' * 30}")
+    sections = f"## 2.7. Waits and locks\n\n{'They end with it. ' * 30}\n\n## Errors\n\n{'Each is said once. ' * 30}"
+    (docs / "Moon.md").write_text(f"# Moon\n\n{WORDS}\n\n{sections}")
+    (docs / "Sun.md").write_text(f"# 21.15. Lock problems\n\n{WORDS}")
+    folder = corpus(docs)
+    assert urls(folder, "21.15 Lock problems")[0] == "corpus:Sun.md"
+    asked = urls(folder, "2.7. Waits (continued) problems errors; Errors; 21.15. Lock problems")
+    assert set(asked[:3]) == {"corpus:Moon.md#2-7-waits-and-locks", "corpus:Moon.md#errors", "corpus:Sun.md"}
+
+
 def test_a_hit_leads_to_the_passage_in_its_page(docs: Path) -> None:
     (docs / "a b.md").write_text(
         f"---\ndate: 2024-05-01\n---\n# Logs\n\n{WORDS}\n\n## Power cuts\n\nfdatasync survives them. {WORDS}"
