@@ -69,9 +69,8 @@ def build_vault(
                 if not drift.folders:
                     drift.record({})
                     kept.commit()
-                    return BuildReport(
-                        unchanged=kept.files.count(), found=drift.untouched([f"{OWN}/"])
-                    )  # the queue there may yet get links
+                    found = drift.untouched([f"{OWN}/"])  # the queue there may yet get links
+                    return BuildReport(unchanged=kept.files.count(), found=found)
             from pipeline.vault.output.templates import Renderer
             from pipeline.vault.stages import Build  # all that makes notes
 

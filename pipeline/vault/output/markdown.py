@@ -146,7 +146,7 @@ def _marked(found: re.Match[str], cell: bool) -> str:
     """Return a marked part as Markdown, "" if it must not pass."""
     if (code := found["code"]) is not None:
         if _OBEYED_IN_CODE.search(code):
-            return inert(code)
+            return inert(code) if code.strip() else ""
         return f"`{code}`".replace("|", "\\|") if cell else f"`{code}`"
     if (math := found["math"]) is not None:
         is_risky = not _LIKE_MATH.search(math) or _OBEYED_IN_MATH.search(math) or (cell and "|" in math)

@@ -106,6 +106,7 @@ KEPT = (
     ("A & B, 3 < 4 > 2.", "A &amp; B, 3 &lt; 4 &gt; 2."),
     ("1. is no list here.", "1. is no list here."),
     ("- nor is this.", "- nor is this."),
+    ("` `- nor this.", "` `- nor this."),
     ("C# and F# run.", "C# and F# run."),
     ("It rose by 5 % (~3 points).", "It rose by 5 % (~3 points)."),
     ("std::vector grows.", "std::vector grows."),
