@@ -93,7 +93,7 @@ Still open | Noch offen | Encore ouvert | Aún abierto | 尚未解决 | 未解�
 Sources | Quellen | Sources | Fuentes | 来源 | 出典
 What changed | Was sich geändert hat | Ce qui a changé | Lo que cambió | 变化 | 変わったこと
 Answered | Beantwortet | Répondu | Respondido | 已回答 | 回答あり
-Passages | Textstellen | Passages | Pasajes | 段落 | 該当箇所
+Passages | Passagen | Passages | Pasajes | 段落 | 該当箇所
 Nothing new | Nichts Neues | Rien de nouveau | Nada nuevo | 无新内容 | 新しい内容なし
 More places | Weitere Stellen | Autres passages | Otros pasajes | 更多相关段落 | ほかの該当箇所
 Found and not used | Gefunden und nicht verwendet | Trouvé et non utilisé | Encontrado y no usado | 已找到但未使用 | 見つかったが未使用
@@ -107,6 +107,7 @@ on the page | auf der Seite | sur la page | en la página | 在原网页 | 元�
 back to the text | zurück zum Text | retour au texte | volver al texto | 返回正文 | 本文に戻る
 Linked from | Verlinkt von | Liens entrants | Enlazado desde | 链接来源 | リンク元
 page | Seite/Seiten | page/pages | página/páginas | 页 | ページ
+passage | Passage/Passagen | passage/passages | pasaje/pasajes | 个段落 | 件の該当箇所
 fact | Fundstelle/Fundstellen | fait/faits | hallazgo/hallazgos | 条事实 | 件の事実
 word | Wort/Wörter | mot/mots | palabra/palabras | 词 | 語
 source | Quelle/Quellen | source/sources | fuente/fuentes | 个来源 | 件の出典

@@ -222,7 +222,7 @@ def import_note(found: Import, path: str) -> Note:
 def report_note(loaded: LoadedSession) -> Note:
     """Return the note of a session's report; without one, the note of a question that its sources do not answer."""
     state, card, language = loaded.state, loaded.card, loaded.language
-    report, changes, beside = state.report or _EMPTY, state.changes, loaded.beside
+    report, news, beside = state.report or _EMPTY, card.news, loaded.beside
     later, before = beside.later, len(beside.reports)
     listed = () if later else beside.reports  # the newest report lists them
     pairs = report.contradictions if state.config.has_model else ()
@@ -233,7 +233,7 @@ def report_note(loaded: LoadedSession) -> Note:
         "sources": len(report.references),
         "facts": card.facts,
         **({"disagreements": len(pairs)} if state.config.has_model else {}),
-        **({"changes": len(changes.added) + len(changes.changed) + len(changes.gone)} if changes else {}),
+        **({"changes": news.added + news.changed + news.gone} if news else {}),
         **({"earlier_reports": before} if before else {}),
         **({"open_questions": len(report.unknowns)} if state.config.has_model else {}),
         "cost_usd": round(card.charged_usd, 6),
