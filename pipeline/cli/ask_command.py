@@ -16,6 +16,7 @@ from pipeline.cli.command_parts import amount, bring_up_to_date, read_sessions, 
 from pipeline.cli.run_environment import RunEnvironment, environment_of
 from pipeline.cli.run_support import in_its_night
 from pipeline.config.queue_file import add_query
+from pipeline.config.queue_schema import question_fault
 from pipeline.config.services import reasoner_for
 from pipeline.config.settings import QUEUE_FILE
 from pipeline.domain.budget import Budget, Caps
@@ -76,9 +77,21 @@ def ask(
     session, question = "", words[-1].strip() if words else ""
     if len(words) == 2:
         session = session_named(console.folder, env.store, words[0])
-    elif words and not (topic or everything) and " " not in question:
+    elif question and not (topic or everything) and " " not in question:
         with suppress(SessionUnknown):
             session, question = session_named(console.folder, env.store, question), ""
+    if len(words) > bool(session) and (fault := question_fault(question)):
+        raise UsageError(fault[0], hint=fault[1])
+    refused: list[str] = []
+
+    def lines() -> Iterator[str]:
+        for line in _lines(console):
+            if fault := question_fault(line):
+                refused.append(line)
+                console.say(f"not asked: {fault[0]}; {fault[1]}", always=True)
+            else:
+                yield line
+
     if sum([bool(session), topic is not None, everything]) > 1:
         raise UsageError("SESSION, --topic and --all exclude each other", hint="name one of them")
     named: tuple[Scope, str | None] = ("session", session) if session else ("topic", topic) if topic else ("vault", None)
@@ -100,7 +113,7 @@ def ask(
         if not console.as_json:
             click.echo("\n".join(_turn_lines(value_of(turn), turn)))
 
-    turns = asyncio.run(_talk(env, context, state, scope, [question] if question else _lines(console), show))
+    turns = asyncio.run(_talk(env, context, state, scope, [question] if question else lines(), show))
     queued = ""
     if turns and deeper:
         asked_of = scope.sessions if state.scope == "session" else ()
@@ -117,7 +130,8 @@ def ask(
         about = {"talk": state.id, "scope": {"kind": state.scope, "ids": list(state.ids)}, "cost_usd": round(state.cost().usd, 6)}
         console.data([], {**about, "turns": [value_of(turn) for turn in turns], **({"queued": queued} if deeper else {})})
     code = bring_up_to_date(console, env.workspace) if turns else 0
-    end(code or (ExitCode.NOT_FOUND if any(turn.answer is None or not turn.answer.found for turn in turns) else 0))
+    is_unanswered = any(turn.answer is None or not turn.answer.found for turn in turns)
+    end(code or (ExitCode.USAGE if refused else ExitCode.NOT_FOUND if is_unanswered else 0))
 
 
 @asynccontextmanager

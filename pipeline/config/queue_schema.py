@@ -157,15 +157,24 @@ def _embedding_model(node: Node) -> EmbeddingChoice:
 _embeddings = either(choice("auto", "off", wanted=_EMBEDDINGS_WANTED), _embedding_model)
 
 
+_WANTED = "write a question"
+
+
 def question(node: Node) -> str:
     """Read a question: words to search for, on one line."""
-    wanted = "write a question"
-    found = text(node, wanted)
-    if not any(map(str.isalnum, found)):
-        raise fault_at(node, f"{shown(found)} has no letter and no digit: there is nothing to search for", wanted)
-    if len(found) > MAX_CHARACTERS:
-        raise fault_at(node, f"a question of {len(found):,} characters", f"shorten it to {MAX_CHARACTERS:,}")
+    found = text(node, _WANTED)
+    if fault := question_fault(found):
+        raise fault_at(node, *fault)
     return found
+
+
+def question_fault(said: str) -> tuple[str, str] | None:
+    """Return why nothing can be searched for with a question, and what to do; None if it can."""
+    if not any(map(str.isalnum, said)):
+        return f"{shown(said)} has no letter and no digit: there is nothing to search for", _WANTED
+    if len(said) > MAX_CHARACTERS:
+        return f"a question of {len(said):,} characters", f"shorten it to {MAX_CHARACTERS:,}"
+    return None
 
 
 def _id(node: Node) -> str:

@@ -45,6 +45,15 @@ def test_what_the_pages_do_not_say_is_refused_with_the_command_that_researches_i
     )
 
 
+@pytest.mark.parametrize("question", ["", "   ", "?", "Why? " * 201])
+def test_what_is_no_question_for_the_queue_is_none_here_either(folder: Path, question: str) -> None:
+    for words in (["ask", question], ["ask", "depth", question], ["add", question]):
+        assert (said(folder, *words).code, talks(folder)) == (2, []), words
+    answer = said(folder, "ask", "depth", lines=f"{question}\nHow many metres deep is the harbour?\n")
+    assert ("not asked" in answer.err, "metres deep" in answer.out) == (bool(question.strip()), True)
+    assert answer.code == (2 if question.strip() else 0)
+
+
 def test_lines_from_stdin_are_one_talk_and_each_is_answered(folder: Path) -> None:
     answer = said(folder, "ask", "depth", lines="How many metres deep is the harbour?\n\nWhere do ships wait at night?\n")
     assert answer.code == 0
