@@ -120,7 +120,7 @@ def references(sources: Iterable[CitedSource]) -> list[dict[str, Any]]:
             "id": source.key,
             "type": "webpage" if linked_host(source.page.url) else "document",
             "title": source.title,
-            "author": [name(one) for part in BETWEEN_NAMES.split(source.page.author) if (one := part.strip(" ,"))],
+            "author": [name(one) for part in BETWEEN_NAMES.split(one_line(source.page.author, 500)) if (one := part.strip(" ,"))],
             "issued": date(source.page.published),
             "accessed": date(source.page.at),
             "container-title": linked_host(source.page.url),

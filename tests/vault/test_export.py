@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from pipeline.domain.events.session_events import PageRead
 from pipeline.errors import SystemRefused, UsageError
+from pipeline.text.normalise import one_line
 from pipeline.vault.export import BROWSERS, CitedSource, cited_sources, converted, page, portable, references
 from pipeline.vault.model import Quoted
 from pipeline.vault.note import block_id, citekey
@@ -103,7 +104,9 @@ def test_citeproc_prints_a_bibliography() -> None:
 def test_whatever_a_page_calls_itself_its_item_is_read(title: str, author: str, published: str) -> None:
     page = read(WEB.page.url, author, published)
     source = replace(WEB, title=title or "x", page=page, quotes=(quote(title, author),))
-    assert len(bibliography(references([source]))) == 1
+    items = references([source])
+    assert len(bibliography(items)) == 1
+    assert all(part == one_line(part, 500) for one in items[0].get("author", ()) for part in one.values())
 
 
 SOURCE = replace(WEB, page=read("https://a.example/p"), title="A page", quotes=(quote("It is *so*.", "Part"),))
