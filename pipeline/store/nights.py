@@ -53,7 +53,8 @@ update night_jobs set turn = turn + 1, {_each("reserved_* = 0")}, {_each("before
 where session = %(session)s and result is null and batch in (select batch from nights where state = 'open' and not {_OVER})
 returning batch, turn, fruitless
 """  # noqa: S608 - no value from outside
-_MINE = "where batch = %(batch)s and session = %(session)s and turn = %(turn)s and result is null"
+_MINE = """where batch = %(batch)s and session = %(session)s and turn = %(turn)s and result is null
+    and batch in (select batch from nights where state = 'open')"""
 _SUMS = f"""
 with jobs as (select * from night_jobs where batch = %s)
 select {_each("sum(spent_*)::bigint")} from jobs union all select {_each("sum(reserved_*)::bigint")} from jobs

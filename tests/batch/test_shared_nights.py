@@ -135,6 +135,13 @@ class TestMoney:
         with pytest.raises(BudgetSpent, match=r"0\.2000 spent"):
             reserve(again, usd(0.81))
 
+    def test_who_wakes_up_after_the_night_was_closed_may_spend_nothing_and_changes_nothing(self, nights: PostgresNights) -> None:
+        (share,) = opened(nights, "s", caps=Caps(1.0))
+        nights.close("batch-night")
+        with pytest.raises(VersionConflict, match="its night has ended"):
+            reserve(share, usd(0.1))
+        assert not share.leave(usd(0.1), {"status": "complete"})
+
     def test_the_next_batch_of_a_night_begins_with_what_it_is_given(self, nights: PostgresNights) -> None:
         (share,) = opened(nights, "s", caps=Caps(1.0))
         reserve(share, usd(1.0))
