@@ -171,8 +171,8 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     The first page, which has most hits, is shown whole if it fits; not for gaps, which a page rarely answers as a whole, nor if
     it is long and its hits lie in one or two sections. Each other one may use half of what is left, for gaps an equal share, or
     more if a search that the last reading named brings it first, for the sections that were hit; then the first ones are
-    extended around these, for gaps by one section; in a large window what is left is for whole pages. Of a page that was shown in
-    parts before, only other parts are shown.
+    extended around these, for gaps by one section. Not for gaps, what is left is for whole pages, first those of which least is
+    missing. Of a page that was shown in parts before, only other parts are shown.
     """
     first = worker.id == next(iter(workers_in_order(state))).id
     most = _most_tokens(state.config, worker.round, iteration, window_of(state), first=first)
@@ -204,10 +204,10 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
                 shown = shown_parts(page.text, hit, room, seen, around=beside, always=is_best)
                 pages[place] = page._replace(shown=shown)
                 left -= _shown_tokens(pages[place]) - own
-    for place, page in enumerate(pages):
-        more = tokens(page.text) - _shown_tokens(page)
-        if most > _FIRST_TOKENS and more <= left and not _seen(state, page.url):
-            pages[place] = page._replace(shown=(Span(0, len(page.text)),))
+    rest = [] if worker.round else sorted((tokens(page.text) - _shown_tokens(page), place) for place, page in enumerate(pages))
+    for more, place in rest:
+        if more <= left and not _seen(state, pages[place].url):
+            pages[place] = pages[place]._replace(shown=(Span(0, len(pages[place].text)),))
             left -= more
     if pages and not any(page.shown for page in pages):
         pages[0] = pages[0]._replace(shown=shown_parts(pages[0].text, [], left, _seen(state, pages[0].url)))

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from unittest.mock import AsyncMock
+
 import pytest
 
+from pipeline.domain.events.session_events import PageRead
 from pipeline.domain.findings import chosen_pages
 from pipeline.domain.state import Iteration, SearchDone, SessionState, Worker
-from pipeline.domain.values import Fact, Hit, RejectedFact
+from pipeline.domain.values import Fact, Hit, Perspective, PlanNode, RejectedFact
 from pipeline.reasoners.passages import ReadPage
+from pipeline.research.page_reading import sources_of
 from pipeline.research.quoted_facts import Found, facts_and_rejected
+from pipeline.research.step_context import StepContext
 from pipeline.text.normalise import digest_of
 from pipeline.text.passages import blocks
 from pipeline.text.quotes import Span
@@ -51,6 +56,20 @@ def _chosen(provider: str) -> tuple[str, ...]:
 def test_documents_that_every_search_finds_leave_a_third_of_the_pages_to_the_web_but_not_in_logs_of_one_search() -> None:
     assert _chosen("local+brave") == ("corpus:w.md", "corpus:x.md", "https://a.example/", "https://b.example/")
     assert _chosen("local") == ("corpus:w.md", "corpus:x.md", "corpus:y.md", "corpus:z.md")
+
+
+def test_room_that_is_left_is_for_whole_pages() -> None:
+    lines = [f"## Part {number}\n\n" + f"Client {number} has to do this before it may connect. " * 50 for number in range(7)]
+    state = SessionState()
+    worker = Worker("search_0", "", 0, "", iterations=[Iteration("", ("clients",))])
+    state.nodes = {worker.id: PlanNode(id=worker.id, task="search", description="", perspective="")}
+    state.workers, state.perspectives = {worker.id: worker}, {"": Perspective(id="", name="", focus="", questions=("?",))}
+    hits = tuple(Hit(url=f"corpus:{name}.md", title=name, snippet=lines[0]) for name in ("best", "other"))
+    state.searches["clients"] = SearchDone("local", hits)
+    text = "# Clients\n\n" + "\n\n".join(lines)
+    state.pages = {hit.url: PageRead(url=hit.url, title="", digest="d", characters=len(text), at="") for hit in hits}
+    shown = sources_of(state, worker, 1, StepContext(AsyncMock(), AsyncMock(), AsyncMock(), page_text=lambda _digest: text))
+    assert [page.shown for page in shown] == [(Span(0, len(text)),)] * 2
 
 
 TABLE = """# Settings
