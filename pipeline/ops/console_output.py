@@ -138,14 +138,9 @@ def report_errors() -> Iterator[None]:
         first: BaseException | None = error
         while first and not isinstance(first, ResearchError):  # one that came while it was handled does not hide it
             first = None if first.__suppress_context__ else first.__context__
-        later = f"; and then: {error}" if first is not error else ""
         if isinstance(first, ResearchError):
-            _fail(
-                f"{first.message.rstrip('.') if later else first.message}{later}",
-                first.hint,
-                first.exit_code,
-                type(first).__name__,
-            )
+            what = first.message if first is error else f"{first.message.rstrip('.')}; and then: {error}"
+            _fail(what, first.hint, first.exit_code, type(first).__name__)
         logging.getLogger("pipeline").info("refused by the system or unexpected", exc_info=error)
         if isinstance(error, OSError):
             hint = "free disk space or change the permissions, then try again; what was recorded is safe; -v prints the traceback"
