@@ -71,13 +71,14 @@ _LETTERS = re.compile(r"[^\W\d_]+")  # of a sample, whose language function word
 _LONGEST = 60  # characters; a longer "word" is noise
 _SAMPLE = 4_000  # characters of a text from which its language is detected
 _LANGUAGE_SHARE = 0.08  # least share of function words for a language to be detected
-# Words that ask in one language alone: one of them tells the language of a question of few words.
+# Words that ask in one language, or in one far more often than in others: one of them tells the language of a short question.
 _ASKING = word_set(
     """
-    what which who whose where when why how warum wieso weshalb wer wann welche welcher welches pourquoi quand combien quels
-    quelles où qué cuál cuándo cuánto cuántos cuánta cuántas cómo dónde quién perché quanti quante quale quali porquê quem qual
-    onde waarom wanneer welke hvornår hvilke hvad varför hur vilka vilken vad miksi kuinka milloin missä mikä miten miért hogyan
-    mikor hol melyik dlaczego kiedy gdzie proč kdy kde kolik unde când cine niçin neden nasıl nerede mengapa bagaimana kapan
+    what which who whose where when why how wie wo warum wieso weshalb wer wann welche welcher welches pourquoi quand combien
+    quels quelles où qué cuál cuándo cuánto cuántos cuánta cuántas cómo dónde quién perché quanti quante quale quali porquê quem
+    onde waarom wanneer welke hvordan hvorfor hvor hvornår hvilke hvad jak varför vilka vilken vad miksi kuinka milloin missä
+    mikä miten miért hogyan mikor melyik dlaczego kiedy gdzie proč kdy kolik unde când niçin neden nasıl nerede mengapa
+    bagaimana kapan
     """
 )
 _STEMMERS = threading.local()  # a stemmer must not be used by two threads at once
@@ -197,8 +198,8 @@ def stop_words(language: str) -> frozenset[str]:
 def language_of(text: str) -> str:
     """Return the language of ``text``, by Snowball's name if it has one, from its script or its function words; "" if unknown.
 
-    A single function word tells no language unless it asks ("car" is one of French), and those of a text no language if two
-    languages have as many of them, unless one is English. The script is evidence too.
+    A single function word tells no language unless it asks: "car" is one of French. Nor do more if two languages have as many
+    of them, unless one of them asks, or one language is English. The script is evidence too.
     """
     sample, script = text[:_SAMPLE], ""
     letters = _LETTERS.findall(sample)
@@ -216,10 +217,11 @@ def language_of(text: str) -> str:
     said = [word for word in letters if (len(word) > 1 or not word.isascii()) and (is_shouted or not word.isupper())]
     found = Counter(map(str.lower, said))
     shares = {name: sum(count for word, count in found.items() if word in stop_words(name)) for name in _CODES}
-    best = max(shares, key=lambda name: (shares[name], name == DEFAULT_LANGUAGE))
-    evidence = found.keys() & stop_words(best)
-    is_told = script or len(evidence) > 1 or evidence & _ASKING
-    is_alone = best == DEFAULT_LANGUAGE or list(shares.values()).count(shares[best]) == 1
+    asking = found.keys() & _ASKING
+    best = max(shares, key=lambda name: (shares[name], name == DEFAULT_LANGUAGE, len(asking & stop_words(name))))
+    evidence, asks = found.keys() & stop_words(best), bool(asking & stop_words(best))
+    is_told = script or asks or len(evidence) > 1
+    is_alone = asks or best == DEFAULT_LANGUAGE or list(shares.values()).count(shares[best]) == 1
     return best if is_told and is_alone and shares[best] > _LANGUAGE_SHARE * found.total() else script
 
 
