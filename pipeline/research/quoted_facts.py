@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from pipeline.domain.values import Fact, RejectedFact
@@ -15,7 +16,6 @@ from pipeline.text.quotes import Span, find_quote, holds_quote
 from pipeline.text.words import word_count
 
 MIN_QUOTE_WORDS = 3  # words
-_SIGNS = 8  # characters before and behind the words of a quote
 _HEADER_WORDS = 8  # of a cell that names a column
 
 
@@ -80,11 +80,17 @@ def _own_words(quote: str, page: ReadPage) -> tuple[str, int]:
     for start, end in page.shown or (Span(0, len(text)),):
         if place := find_quote(text[start:end], quote):
             first, last = start + place.start, start + place.end
-            # The signs around its words belong to a literal copy, as in "> 1000", "--force", "# reboot" and "postsuper -d -".
-            at = text.find(quote, max(0, first - _SIGNS), last + _SIGNS)
-            is_heading = quote.startswith("#") and text.count("\n```", 0, first) % 2 == 0
-            if at >= 0 and not is_heading and not text[at + len(quote) :][:1].isalnum():
-                first, last = min(first, at), max(last, at + len(quote))
+            # The signs around its words belong to it where the page has them, as in "> 1000", "# reboot" and "postsuper -d -".
+            word = next((place for place in range(first, last) if text[place].isalnum()), first)
+            word_end = next((place for place in range(last, word, -1) if text[place - 1].isalnum()), last)
+            signs = "".join(takewhile(lambda sign: not sign.isalnum(), quote))
+            behind = "".join(takewhile(lambda sign: not sign.isalnum(), reversed(quote)))[::-1]
+            end = word_end + len(behind)
+            if text.startswith(behind, word_end) and not text[end : end + 1].isalnum():
+                last = max(last, end)
+            is_heading = signs.startswith("#") and text.count("\n```", 0, first) % 2 == 0
+            if text.endswith(signs, 0, word) and not is_heading:
+                first = min(first, word - len(signs))
             return text[first:last], max(0, len(normalised(text[:first])) - 1) if page.shown else -1
     return "", -1
 

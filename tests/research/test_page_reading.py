@@ -146,11 +146,12 @@ def test_the_semicolon_of_quoted_code_belongs_to_it() -> None:
     [
         ("mailq | grep -v '^$' | postsuper -d -", "mailq | grep -v '^$' | postsuper -d -"),
         (r"egrep -i ': to=<.*@example\.com>,' |", r"egrep -i ': to=<.*@example\.com>,' |"),
+        ("postqueue -p postsuper -d -", "postqueue -p\npostsuper -d -"),  # two lines that were copied as one
         ("mailq | grep -v '^$' | postsuper -", "mailq | grep -v '^$' | postsuper"),  # the dash begins a word there
     ],
 )
 def test_the_signs_behind_a_quoted_word_belong_to_it_where_the_page_has_them(quote: str, own: str) -> None:
-    text = "# Queue\n\n```\nmailq | grep -v '^$' | postsuper -d -\negrep -i ': to=<.*@example\\.com>,' | sort\n```\n"
+    text = "# Queue\n\n```\nmailq | grep -v '^$' | postsuper -d -\negrep -i ': to=<.*@example\\.com>,' | sort\npostqueue -p\npostsuper -d -\n```\n"
     assert _found(text, quote)[0][0].quote.strip("`\n ") == own
 
 
