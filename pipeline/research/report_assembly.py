@@ -205,7 +205,7 @@ def session_changes(earlier: v.EarlierSession, state: SessionState, text_of: Tex
     """Return what is new in ``state``; ``text_of`` returns a page's text by its digest, "" if it was pruned.
 
     An earlier fact is kept if the source's current text contains its quote. A current fact is new only if the source's earlier
-    text did not contain its quote. A lost fact and the most similar new one of its source that is left are a change.
+    text did not contain its quote. A lost fact and a new one of its source are a change, the most similar ones first.
     """
 
     def states(digest: str, fact: v.Fact) -> bool:
@@ -218,13 +218,16 @@ def session_changes(earlier: v.EarlierSession, state: SessionState, text_of: Tex
     quotes = {normalised(fact.quote) for fact in earlier.facts}
     unknown = [fact for fact in facts if fact.id not in ids and normalised(fact.quote) not in quotes]
     fresh = [fact for fact in unknown if not (fact.url in before and states(before[fact.url].digest, fact))]
+    alike = [
+        (jaccard(content_stems(old.quote), content_stems(new.quote)), old.id, new.id)
+        for old in lost
+        for new in fresh
+        if old.url == new.url
+    ]
     after: dict[str, str] = {}
-    for old in lost:
-        left = [new for new in fresh if new.url == old.url and new.id not in after.values()]
-        alike = {new.id: jaccard(content_stems(old.quote), content_stems(new.quote)) for new in left}
-        nearest = max(alike, key=alike.__getitem__, default="")
-        if nearest and alike[nearest] >= REPLACEMENT_SIMILARITY:
-            after[old.id] = nearest
+    for similarity, was, now in sorted(alike, key=lambda pair: -pair[0]):
+        if similarity >= REPLACEMENT_SIMILARITY and was not in after and now not in after.values():
+            after[was] = now
     unread = []
     for source in (before[url] for url in earlier.cited if url in before and url not in state.pages):
         failure = state.failures.get(s.FetchPage(source.url).key)
