@@ -151,7 +151,8 @@ def test_the_semicolon_of_quoted_code_belongs_to_it() -> None:
     ],
 )
 def test_the_signs_behind_a_quoted_word_belong_to_it_where_the_page_has_them(quote: str, own: str) -> None:
-    text = "# Queue\n\n```\nmailq | grep -v '^$' | postsuper -d -\negrep -i ': to=<.*@example\\.com>,' | sort\npostqueue -p\npostsuper -d -\n```\n"
+    two = "postqueue -p\npostsuper -d -"
+    text = f"# Queue\n\n```\nmailq | grep -v '^$' | postsuper -d -\negrep -i ': to=<.*@example\\.com>,' | sort\n{two}\n```\n"
     assert _found(text, quote)[0][0].quote.strip("`\n ") == own
 
 
