@@ -77,6 +77,8 @@ def of_all_forms(store: MemoryStore) -> Story:
         "A table": (
             Paragraph(sentences=(said("As ever.", facts=(), basis="bridge"), said("See which.", facts=(), basis="bridge"))),
             Paragraph(sentences=(row, marked), form="table", header=("A", "B")),
+            Paragraph(sentences=()),
+            Paragraph(sentences=(row,), form="table", header=("A", "B")),
         ),
         "Passages": (
             Paragraph(sentences=(said(TABLE, facts=(second.id,)), said(third.quote, facts=(third.id,))), kind="passages"),

@@ -273,7 +273,7 @@ class Citer:
         """
         is_code = paragraph.form == "code"
         said = [self.sentence(sentence, is_code=is_code) for sentence in paragraph.sentences]
-        if opens_table and paragraph.sentences[-1].basis == "bridge":
+        if opens_table and said and paragraph.sentences[-1].basis == "bridge":
             said[-1] = replace(said[-1], standing="")
         known = {*before[0].facts} if before else set[str]()
         if is_code and all(one.basis == "quoted" and known.issuperset(one.facts) for one in paragraph.sentences):
