@@ -17,6 +17,8 @@ from pipeline.ops.unattended import unattended_run
 from pipeline.text.normalise import counted
 from pipeline.wiring.store_adapters import require_psycopg, require_queue
 
+LONGEST_LEASE = timedelta(minutes=5)  # a night that is over waits for so long for a session without a sign of life
+
 
 @click.group()
 def store() -> None:
@@ -90,7 +92,7 @@ def _lines(report: Any, source: str, target: str, *, check: bool) -> list[str]:
     default="30s",
     show_default=True,
     metavar="TIME",
-    help="After so long without a sign of life, other workers take over this one's sessions.",
+    help="After so long without a sign of life, 5m at most, other workers take over this one's sessions.",
 )
 @click.option("--builds", is_flag=True, help="Also build vault and site here, when a night is over.")
 @click.option(
@@ -105,6 +107,8 @@ def work(
     console: Console, until: str | None, sessions: int | None, lease: timedelta, builds: bool, schedule: str, dashboard: bool
 ) -> None:
     """Research sessions of `research run --distribute`, on this or any other machine, until stopped. Needs PostgreSQL."""
+    if lease > LONGEST_LEASE:
+        raise click.BadParameter("it is 5m at most", param_hint="--lease")
     require_queue(console.folder)
     from pipeline.cli.distributed_night import work_on_jobs
     from pipeline.cli.night import finish_batch

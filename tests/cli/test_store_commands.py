@@ -287,3 +287,8 @@ def test_without_the_client_library_one_message_says_how_to_install_it(
     for command in (["list"], ["run"], ["store", "init"]):
         refused = said(in_database, *command)
         assert (refused.code, "pip install 'night-research[postgres]'" in refused.err) == (2, True)
+
+
+def test_a_lease_is_not_longer_than_a_night_waits_for_a_sign_of_life(in_database: Path) -> None:
+    refused = said(in_database, "work", "--lease", "6m")
+    assert (refused.code, "5m at most" in refused.err) == (2, True)
