@@ -361,7 +361,7 @@ class Night:
         """The ends of its queries, in order."""
         return tuple(entry for batch in self.batches for entry in batch.ended)
 
-    @property
+    @cached_property
     def last(self) -> dict[str, n.QueryEnded]:
         """How each query ended at last, by its id."""
         return {entry.query_id: entry for entry in self.ended}
