@@ -3,7 +3,8 @@
 Each file has an owner, written ``room:name``: ``home:`` · ``night:<date>`` · ``topic:<slug>`` · ``session:<id>`` ·
 ``source:<address>`` · ``import:<id>`` · ``templates:`` (files that are copied). The files of one owner are made from one value,
 with all that they show of others in it; they are rendered if the digest of that value and of their templates is not the one kept.
-No rule says which notes a change affects. A run with nothing to do does not import this module.
+No rule says which notes a change affects; only where a note was moved or hidden, what leads to it is looked up. A run with
+nothing to do does not import this module.
 """
 
 from __future__ import annotations

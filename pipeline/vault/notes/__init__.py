@@ -1,1 +1,1 @@
-"""One module for each kind of note."""
+"""The notes of the morning, and those of what was researched."""

@@ -9,7 +9,7 @@ Five contexts, one function each: ``inert`` for running text, tables and heading
 backslash would show; ``address`` for a link to the outside; ``plain`` for a property, which a YAML emitter quotes
 afterwards; ``fenced`` for code.
 
-Numbers, amounts and times come last: as words with their units, times in UTC.
+The numbers of citations come last, and times, which are in UTC.
 """
 
 from __future__ import annotations
