@@ -54,8 +54,8 @@ from typing import Any, ClassVar
 class ExitCode(IntEnum):
     """What the process ends with. The most urgent is first: where several apply, that is the one; a signal's comes before all."""
 
-    REFUSED = 4
     DAMAGED = 20
+    REFUSED = 4
     SYSTEM = 12
     FAILED = 1
     USAGE = 2

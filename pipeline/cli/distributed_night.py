@@ -28,6 +28,7 @@ from pipeline.domain.events.json_codec import decode
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
 from pipeline.engine.run_context import RunContext
+from pipeline.errors import ExitCode
 from pipeline.ops.console_output import PRINTED
 from pipeline.ops.unattended import UnattendedRun
 from pipeline.ops.watching import Feed
@@ -225,7 +226,8 @@ def work_on_jobs(
     ended = run_async(run, work())
     done = [f"{count} {word}" for word, count in sorted(ended.items())]
     run.summary_line = f"sessions: {', '.join(done)}" if done else "no session was taken"
-    code = run.stop.exit_code if run.stop.exit_code > 3 else 0  # the end of its own time is no failure
+    ended_by = run.stop.exit_code
+    code = ExitCode.DONE if ended_by == ExitCode.UNFINISHED else ended_by  # the end of its own time is no failure
     if run.console.as_json or not run.console.quiet:
         run.console.data([run.summary_line], {"sessions": ended, "exit_code": code})
     return code

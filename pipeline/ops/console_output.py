@@ -102,8 +102,8 @@ def begin(*, quiet: bool, verbose: bool) -> None:
 
 
 def end(code: int) -> NoReturn:
-    """End the program with an exit code; with 20 where something worked, but a part of the log is damaged."""
-    sys.exit(ExitCode.DAMAGED if _damage and code in (ExitCode.DONE, ExitCode.FAILED, ExitCode.NOT_FOUND) else code)
+    """End the program with an exit code; with 20 if a part of the log was found damaged, whatever else, unless by a signal."""
+    sys.exit(ExitCode.DAMAGED if _damage and code < ExitCode.INTERRUPTED else code)
 
 
 def end_at_once(code: int, message: str = "") -> NoReturn:

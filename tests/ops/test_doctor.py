@@ -15,8 +15,9 @@ from pipeline.cli.main import cli
 from pipeline.config import workspace_starter
 from pipeline.config.keys import Keys, read_keys
 from pipeline.config.settings import load_workspace
-from pipeline.errors import most_urgent
+from pipeline.errors import LogDamaged, most_urgent
 from pipeline.net.client import HttpClient, Policy
+from pipeline.ops.console_output import begin, end, note_damage
 from pipeline.ops.doctor import Finding, examine, local_findings, machine_findings, probe
 from tests.commanding import said
 from tests.ops.listening import listening
@@ -38,9 +39,19 @@ def bad(folder: Path, env: dict[str, str] | None = None) -> list[Finding]:
     return [finding for finding in found if finding.level != "ok"]
 
 
+@pytest.mark.parametrize(("code", "ends_with"), [(0, 20), (1, 20), (3, 20), (4, 20), (5, 20), (12, 20), (130, 130), (143, 143)])
+def test_a_damaged_log_gives_20_whatever_else_but_for_a_signal(code: int, ends_with: int) -> None:
+    begin(quiet=True, verbose=False)
+    note_damage([LogDamaged("a record was altered")])
+    with pytest.raises(SystemExit) as stop:
+        end(code)
+    begin(quiet=True, verbose=False)
+    assert stop.value.code == ends_with
+
+
 def test_the_worst_kind_of_problem_gives_the_exit_code() -> None:
-    assert most_urgent({0, 5, 3, 2, 1, 12, 20, 4}) == 4
-    assert [most_urgent(codes) for codes in ({0}, {2, 20}, {2, 12}, {2, 1}, {2, 3})] == [0, 20, 12, 1, 2]
+    order = [20, 4, 12, 1, 2, 3, 5, 0]
+    assert [most_urgent(set(order[place:])) for place in range(len(order))] == order
 
 
 def only(findings: list[Finding]) -> Finding:
