@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -164,7 +165,7 @@ def report_build_problems(console: Console, problems: Sequence[BuildProblem]) ->
 def _build_vault(workspace: Workspace, mode: Literal["new", "all", "check"]) -> Any:
     folder = workspace.folder
     travels = (folder / ".git").exists() or store_address(folder)  # then notes must be the same on each machine
-    documents = None if travels else workspace.corpora[0].absolute()
+    documents = None if travels else Path(os.path.realpath(workspace.corpora[0]))  # one name, by whatever link it is reached
     report = workspace_adapters.build(folder, mode, documents)
     if report.problems:
         note_damage(read_all(store_of(folder), summaries_of(folder)).damaged.values())

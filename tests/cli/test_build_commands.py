@@ -132,6 +132,9 @@ def test_notes_name_the_readers_own_file_by_its_whole_path_only_where_they_do_no
         return sum(path.read_text().count("file:///") for path in (workspace / "vault").rglob("*.md"))
 
     assert links() > 0
+    other_name = workspace.with_name("by-another-name")
+    other_name.symlink_to(workspace)
+    assert said(other_name, "build", "--check").code == 0, "the links are the same, however the workspace is reached"
     (workspace / ".git").mkdir()
     assert said(workspace, "build").code == 0
     assert links() == 0
