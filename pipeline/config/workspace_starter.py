@@ -103,14 +103,16 @@ def is_sample(name: str, file: Path) -> bool:
 def update_templates(folder: Path, *, replace: bool = False) -> TemplateUpdate:
     """Update the templates in the workspace ``folder``; ``replace`` edited ones too.
 
-    A part (``vault``, ``site``, ``prompts``) without a folder in the workspace is left out: the program uses its own.
+    A part (``vault``, ``site``, ``prompts``) without a folder in ``templates`` is left out: the program uses its own. Without a
+    folder ``templates`` all are copied.
 
     Raises:
         SystemRefused: the disk refuses; each template is either the old or the new one.
     """
     own, done, current = folder / "templates", TemplateUpdate(), _current()
     known = _shipped(own)
-    is_there = cache(lambda part: (own / part).is_dir())
+    is_new = not os.path.lexists(own)
+    is_there = cache(lambda part: is_new or (own / part).is_dir())
     with _disk(own):
         for name, data in current.items():
             file = own / name

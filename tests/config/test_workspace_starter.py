@@ -128,6 +128,12 @@ def test_an_edited_or_unknown_template_is_replaced_only_if_asked_and_kept(folder
     assert update_templates(folder) == TemplateUpdate()
 
 
+def test_templates_that_are_gone_altogether_are_copied_again(folder: Path) -> None:
+    shutil.rmtree(folder / "templates")
+    assert {NAME, OTHER} <= {*update_templates(folder).added}
+    assert update_templates(folder) == TemplateUpdate()
+
+
 def test_a_part_whose_folder_was_removed_stays_away_and_a_link_is_not_replaced(folder: Path, tmp_path: Path) -> None:
     for file in (folder / "templates" / "prompts").iterdir():
         file.unlink()
