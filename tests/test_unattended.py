@@ -20,7 +20,7 @@ import pytest
 from pipeline.batch import session_pool
 from pipeline.engine import run_context
 from pipeline.ops.console_output import LOG_FILE
-from tests.commanding import said
+from tests.commanding import last_run, said
 from tests.forking import Command
 from tests.standin.server import Standin
 from tests.unattended import BARE, PATIENCE_S, ROOT, Start, command, night_of, slow, start, stuck, workspace
@@ -73,13 +73,17 @@ def test_a_terminal_that_hangs_up_stops_the_night_in_order(tmp_path: Path, slow:
 
 def test_the_second_signal_ends_the_night_at_once_and_nothing_is_lost(tmp_path: Path, stuck: Standin, start: Start) -> None:
     folder = workspace(tmp_path / "ws", stuck)
+    before = len(stuck.log.hits)
     run = start(folder, "run", grace_s=3_600)
     run.until("research.started")
+    while len(stuck.log.hits) == before:
+        time.sleep(0.05)
     run.send(signal.SIGTERM)
     run.until("a second signal ends it at once")
     time.sleep(0.3)  # less than that after the first, it would be an echo of it
     run.send(signal.SIGTERM)
     assert run.ended() == 143
+    assert last_run(folder) == {"exit_code": 143, "error": "stopped by SIGTERM"}
     assert said(folder, "verify").code == 0
     assert "interrupted" in said(folder, "list").out
 
@@ -95,6 +99,7 @@ def test_a_build_that_a_signal_meets_does_not_keep_the_run_from_ending(tmp_path:
     time.sleep(2)
     run.send(signal.SIGTERM)
     assert (run.ended(), "broken off" in run.err) == (143, True), run.err
+    assert last_run(folder)["error"] in run.err
     assert said(folder, "verify").code == 0
     (copied / "home.md.j2").write_bytes((ROOT / "templates" / "vault" / "home.md.j2").read_bytes())
     assert said(folder, "run").code == 0

@@ -112,7 +112,7 @@ class _Flag(click.Option):
 
 @click.group(cls=_Commands, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.option("-C", "folder", type=click.Path(path_type=Path), default=Path(), metavar="DIR", help="The workspace.  [default: .]")
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing unless something fails.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only a command's result, and what failed or was left undone.")
 @click.option("-v", "--verbose", is_flag=True, help="Print more: each step as it ends.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON value on stdout and nothing else; errors too are JSON.")
 @click.option(

@@ -63,7 +63,11 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
     Raises:
         ResearchError: what keeps the run from starting, or a disk that cannot be written.
     """
-    with run.lock(request.lock_wait):
+
+    def keep(code: int, why: str) -> None:
+        workspace_adapters.remember_run(env.console.folder, {"exit_code": code, "error": why})
+
+    with run.lock(request.lock_wait), run.accounts_for(keep):
         decided = env.decisions_for(request, again=True)
         join_branches(env.console, env.store, decided.branched)
         if not (unfinished or any(decision.due for decision in decided.decisions)):

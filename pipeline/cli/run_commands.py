@@ -206,9 +206,9 @@ def _nothing_to_do(run: UnattendedRun, env: RunEnvironment, decisions: Sequence[
     problems = try_builds(console, env.workspace)
     code = code or report_build_problems(console, problems)
     run.summary_line = "nothing to do" if problems else ""
-    # ``last-run.json`` is kept unless what it says of vault and site is outdated, or it holds an error.
+    # ``last-run.json`` is kept if there is one, unless what it says of vault and site is outdated, or it holds an error.
     now = states_of_builds((one.part, one.reason) for one in problems)
     before = workspace_adapters.last_run(console.folder)
-    if "error" not in before and all(before.get(part, UP_TO_DATE) == how for part, how in now.items()):
+    if before and "error" not in before and all(before.get(part, UP_TO_DATE) == how for part, how in now.items()):
         return code
     return code if save_last_run(console, {"exit_code": code, "nothing_to_do": True, **now}) else code or 1

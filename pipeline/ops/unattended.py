@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from io import TextIOWrapper
@@ -34,13 +34,26 @@ _LOCK_TICK_S = 0.2
 
 @dataclass
 class UnattendedRun:
-    """One running command. ``summary_line`` sums it up; a monitor gets that and ``details``."""
+    """One running command. ``summary_line`` sums it up; a monitor gets that and ``details``.
+
+    ``broken_off`` is called with exit code and reason before the process is ended while the command still works.
+    """
 
     console: Console
     program: str
     stop: Stop
     summary_line: str = ""
     details: dict[str, Any] = field(default_factory=dict)
+    broken_off: Callable[[int, str], object] | None = None
+
+    @contextmanager
+    def accounts_for(self, broken_off: Callable[[int, str], object]) -> Iterator[None]:
+        """Have ``broken_off`` called if the process is ended while the context is open."""
+        self.broken_off = broken_off
+        try:
+            yield
+        finally:
+            self.broken_off = None
 
     @contextmanager
     def lock(self, wait: timedelta | None = None) -> Iterator[None]:
@@ -86,7 +99,14 @@ def unattended_run(console: Console, program: str, ping_url_file: Path | None = 
     """
     run = UnattendedRun(console, program, Stop(run_context.GRACE_S))
     logs = log_to_file(console.folder) if (console.folder / "queries.yaml").exists() else nullcontext()
-    with logs, handle_signals(run.stop, end_at_once):
+
+    def at_once(code: int, message: str) -> None:
+        with suppress(OSError):
+            if run.broken_off:
+                run.broken_off(code, message or run.stop.reason)
+        end_at_once(code, message)
+
+    with logs, handle_signals(run.stop, at_once):
         ping: MonitorPing | None = None
         if ping_url_file is not None:
             from pipeline.ops.alerts import MonitorPing, read_address, secrets_in  # it asks by HTTP, which takes long to import

@@ -256,6 +256,9 @@ def test_a_night_without_work_leaves_the_last_account_alone(folder: Path) -> Non
     before = last_run(folder)
     assert said(folder, "--json", "run").code == 0
     assert last_run(folder) == before
+    (folder / "events" / "local" / "last-run.json").unlink()
+    assert said(folder, "run").code == 0
+    assert last_run(folder)["nothing_to_do"]
 
 
 # ---- the dry run ----
