@@ -102,7 +102,8 @@ class Extractor:
             wall_s, began = self._limits.wall_s * megabytes(len(data)), time.monotonic()
             timer = threading.Timer(wall_s, process.kill)
             timer.start()
-            assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - both are pipes
+            assert process.stdin is not None  # noqa: S101 - both are pipes
+            assert process.stdout is not None  # noqa: S101
             try:
                 process.stdin.write(json.dumps({**hints, "size": len(data)}).encode("ascii") + b"\n" + data)
                 process.stdin.flush()

@@ -99,8 +99,8 @@ async def make_plan(step: s.Plan | s.PlainPlan, state: SessionState, context: St
     said = answer.value
     planned = [Perspective(id=BASIC if view is said.perspectives[0] else "", **dict(view)) for view in said.perspectives]
     views = _valid_perspectives(planned, config.perspectives, config.questions)
-    kind, recent, nodes = said.kind, said.recent, plan_of(views)
-    return paid(answer, e.PlanCreated(perspectives=views, nodes=nodes, kind=kind, recent=recent, window=window))
+    event = e.PlanCreated(perspectives=views, nodes=plan_of(views), kind=said.kind, recent=said.recent, window=window)
+    return paid(answer, event)
 
 
 def _valid_perspectives(views: Iterable[Perspective], count: int, questions: int) -> tuple[Perspective, ...]:

