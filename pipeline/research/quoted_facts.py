@@ -85,9 +85,8 @@ def _own_words(quote: str, page: ReadPage) -> tuple[str, int]:
             word_end = next((place for place in range(last, word, -1) if text[place - 1].isalnum()), last)
             signs = "".join(takewhile(lambda sign: not sign.isalnum(), quote))
             behind = "".join(takewhile(lambda sign: not sign.isalnum(), reversed(quote)))[::-1]
-            end = word_end + len(behind)
-            if text.startswith(behind, word_end) and not text[end : end + 1].isalnum():
-                last = max(last, end)
+            if text.startswith(behind, word_end) and not text[word_end + len(behind) :][:1].isalnum():
+                last = max(last, word_end + len(behind))
             is_heading = signs.startswith("#") and text.count("\n```", 0, first) % 2 == 0
             if text.endswith(signs, 0, word) and not is_heading:
                 first = min(first, word - len(signs))

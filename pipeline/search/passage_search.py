@@ -129,31 +129,22 @@ def _ranked(index: Index, query: ParsedQuestion, known: TermStatistics, near: By
 def _called_first(best: Sequence[Candidate], query: ParsedQuestion) -> list[Candidate]:
     """Return passages with those first that are from a section which the query names, one of each section before its others.
 
-    A query, or each part of it between semicolons, names a section by its heading, alone or with those above it, or by the number
-    of its heading with a word of it; then its other words may ask for more, so few passages are first.
+    Each part of a query between semicolons names a section by its heading, alone or with those above it, or by a number
+    and a word of its heading; then its other words may ask for more, so few passages are first.
     """
-    parts = dict.fromkeys((query.text, *query.text.split(";")))
-    asked = [(_number_of(part), content_stems(part, query.language)) for part in parts]
+    asked = [content_stems(part, query.language) for part in query.text.split(";")]
     taken: Counter[int] = Counter()
     turns: dict[int, int] = {}
     for one in best:
-        heading = " ".join(one.passage.path[-1:])
-        number, own = _number_of(heading), content_stems(heading, query.language)
-        for place, (wanted, stems) in enumerate(asked):
-            is_whole = len(stems) > (len(parts) == 1) and own <= stems <= {*own, *one.stemmed.heads}
-            is_numbered = number and number == wanted and len(own & stems) > 1 and taken[place] < _NUMBERED
-            if is_whole or is_numbered:
+        own = content_stems(" ".join(one.passage.path[-1:]), query.language)
+        for place, stems in enumerate(asked):
+            is_whole = len(stems) > (len(asked) == 1) and own <= stems <= {*own, *one.stemmed.heads}
+            numbers = [word for word in own & stems if "." in word and word.replace(".", "").isdecimal()]
+            if is_whole or (numbers and len(own & stems) > 1 and taken[place] < _NUMBERED):
                 taken[place] += 1
                 turns[one.number] = taken[place]
                 break
     return sorted(best, key=lambda one: turns.get(one.number, len(best)))
-
-
-def _number_of(heading: str) -> str:
-    """Return the number with which a heading begins, "" if with none: ``2.7`` of *2.7. Backports*."""
-    first = " ".join(heading.split()[:1])
-    number = first.rstrip(".")
-    return number if "." in first and number.replace(".", "").isdecimal() else ""
 
 
 def _spread(best: Sequence[Candidate], limit: int) -> list[Candidate]:

@@ -187,6 +187,8 @@ def with_marks(text: str, shown: Sequence[Span], before: Iterable[tuple[int, int
     left = _NAMES
     for section in sorted(hidden, key=rank) if named else []:
         name = one_line(section.heading, _NAME)
+        if section in going_on or any(start <= section.span.start < end for start, end in seen):
+            name += " (continued)"
         left -= tokens(name) + 1
         if left >= 0:
             names[section] = name
@@ -194,11 +196,7 @@ def with_marks(text: str, shown: Sequence[Span], before: Iterable[tuple[int, int
     for (_, last), (first, end) in pairwise([Span(0, 0), *shown, Span(len(text), len(text))]):
         if text[last:first].strip():
             inside = [section for section in hidden if last < section.span.end and section.span.start < first]
-            named_here = [
-                f"{names[one]} (continued)" if one in going_on or one.span.start < last else names[one]
-                for one in inside
-                if one in names
-            ]
+            named_here = [names[section] for section in inside if section in names]
             parts.append(f"[… left out: {'; '.join(named_here)}]" if named_here else OMITTED)
         parts.append(text[first:end].strip("\n"))
     return "\n\n".join(filter(None, parts))

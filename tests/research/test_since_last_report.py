@@ -98,10 +98,8 @@ def test_what_stood_there_before_is_not_new_only_because_it_is_found_now() -> No
 
 def test_a_sentence_that_came_in_place_of_two_is_the_change_of_the_more_similar_one() -> None:
     before = {SEA: ["The sea holds deep cold water and salt.", "The sea holds deep cold water near the pole."]}
-    after = {SEA: ["The sea holds deep cold water near the south pole."]}
-    found = compared(before, after)
-    assert [(one.before.quote, one.after) for one in found.changed] == [(before[SEA][1], fact(SEA, after[SEA][0], "").id)]
-    assert [one.quote for one in found.gone] == before[SEA][:1]
+    found = compared(before, {SEA: ["The sea holds deep cold water near the south pole."]})
+    assert [one.before.quote for one in found.changed] == before[SEA][1:]
 
 
 def test_a_source_that_could_not_be_read_again_says_neither_gone_nor_kept() -> None:

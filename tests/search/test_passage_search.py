@@ -60,9 +60,8 @@ def test_a_search_for_several_headings_or_by_their_numbers_brings_each_section_f
     for n in range(20):
         talk = "Problems of locks, errors of waits, 2.7 problems and 21.15 of them. " if n < 4 else ""
         (docs / f"Talk {n}.md").write_text(f"# Talk {n}\n\n{talk}{f'Nobody heard talk {n} to its end. ' * 30}")
-    sections = f"## 2.7. Waits and locks\n\n{'They end with it. ' * 30}\n\n## Errors\n\n{'Each is said once. ' * 30}"
-    (docs / "Moon.md").write_text(f"# Moon\n\n{WORDS}\n\n{sections}")
-    (docs / "Sun.md").write_text(f"# 21.15. Lock problems\n\n{WORDS}")
+    (docs / "Moon.md").write_text(f"# Moon\n\n## 2.7. Waits and locks\n\n{WORDS}\n\n## Errors\n\n{'Each is said once. ' * 30}")
+    (docs / "Sun.md").write_text(f"# 21.15. Lock problems\n\n{'They are rare. ' * 30}")
     folder = corpus(docs)
     assert urls(folder, "21.15 Lock problems")[0] == "corpus:Sun.md"
     asked = urls(folder, "2.7. Waits (continued) problems errors; Errors; 21.15. Lock problems")

@@ -61,11 +61,8 @@ def test_the_headings_of_what_is_left_out_are_named_the_upper_and_nearest_ones_i
 
 
 def test_what_goes_on_with_a_section_is_named_as_continued() -> None:
-    sentences = [f"{f'Sentence {n} of it. ' * 200}\n\n" for n in range(3)]
-    long = f"# Files\n\n## Rules {{#r}}\n\n{''.join(sentences)}"
-    start = long.index(sentences[1])
-    assert with_marks(long, [Span(0, start)]).endswith("[… left out: Rules (continued)]")
-    text = "# Files\n\nIt is.\n\n### Field {#f}\n\nOne.\n\n## Files {#files}\n\nIt is read at the start.\n"
+    text = f"# Files\n\n{'It is. ' * 400}\n\n{'It was. ' * 400}\n\n### Field {{#f}}\n\nOne.\n\n## Files {{#files}}\n\nThe end.\n"
     field, end = text.index("### Field"), text.index("## Files")
+    assert "[… left out: Files (continued); Field; Files (continued)]" in with_marks(text, [Span(0, text.index("It was"))])
     assert with_marks(text, [Span(0, field)]).endswith("[… left out: Field; Files (continued)]")
     assert with_marks(text, [Span(field, end)]).endswith("One.\n\n[… left out: Files (continued)]")
