@@ -25,10 +25,11 @@ from pipeline.config.services import LOCAL
 from pipeline.config.settings import store_address
 from pipeline.domain.budget import Budget, SharedPart
 from pipeline.domain.events.json_codec import decode
+from pipeline.domain.session_rules import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
 from pipeline.engine.run_context import RunContext
-from pipeline.errors import ExitCode
+from pipeline.errors import ExitCode, LogError
 from pipeline.ops.console_output import PRINTED
 from pipeline.ops.unattended import UnattendedRun
 from pipeline.ops.watching import Feed
@@ -100,6 +101,7 @@ async def _show(
     ``wait_s`` seconds, nothing more is started.
     """
     account: dict[str, Any] = {}
+    questions: dict[str, str] = {}  # the id of each session's question
     said: set[str] = set()
     idle_s = 0.0
 
@@ -112,10 +114,13 @@ async def _show(
     engine = postgres_adapters.engine_of(env.workspace.folder, f"research run {env.machine}", say)
     feed, working = await asyncio.to_thread(Feed, env.store, ["session"]), asyncio.create_task(worker.work(engine))
     try:
+        for session, _, _ in await asyncio.to_thread(nights.jobs, batch):
+            with suppress(LogError):  # a damaged one is shown by its own name
+                questions[session] = (await asyncio.to_thread(ResearchSession.open, env.store, session)).state.query_id
         while not context.stop.asked and (night := await asyncio.to_thread(nights.unfinished)) and night.batch == batch:
             while records := await asyncio.to_thread(feed.read):
                 for record in records:
-                    lines.show(decode(record.data), record.session_id)
+                    lines.show(decode(record.data), questions.get(record.session_id, record.session_id))
             for _, result, refused in await asyncio.to_thread(nights.jobs, batch):
                 for machine, why in refused.items() if result is None else ():
                     say(f"{machine} is not set up for every session: {why}")

@@ -91,6 +91,7 @@ def test_the_two_commands_of_the_chapter_research_the_sample_queue_also_when_a_w
     assert (account["done"], account["failed"], account["open"]) == (5, 0, 0)
     assert "on north" in running.err
     assert "on south" in running.err
+    assert "Z  how-does-an-append-only-log-survive-a     plan.created" in running.err, "a question is shown by its own id"
     assert all((folders["run"] / entry["report"]).exists() for entry in account["ended"])
     assert list((folders["north"] / "vault").glob("reports/**/*.md")) == [], "the vault is built by the run alone"
     assert re.findall("workers are connected: (.*)", doctor) == ["south"]
