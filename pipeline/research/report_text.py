@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 from pipeline.domain.state import SUMMARY
 from pipeline.domain.values import BlockForm, Fact, Outcome, Paragraph, ReportSection, Sentence
 from pipeline.text.normalise import clean, one_line
+from pipeline.text.page_sections import OMITTED
 from pipeline.text.words import split_sentences
 
 DERIVED = "∴"
@@ -268,7 +269,8 @@ def _read(plain: str, keys: str, facts: Facts) -> Sentence | None:
     basis: Literal["quoted", "derived"] = "derived" if DERIVED in plain or DERIVED in keys else "quoted"
     spoken = " ".join(f"{fact.lead} {fact.quote}" for fact in facts.values() if fact.id in cited["facts"])
     text = _LINK.sub(r"\1", plain.replace(DERIVED, ""))
-    text = _ADDRESS.sub(lambda found: found[0] if found[0].rstrip(".,;") in spoken else "", text)  # only pages have addresses
+    # Only what a page says is an address; the gap that another one leaves is seen, for a command without it is another command.
+    text = _ADDRESS.sub(lambda found: found[0] if found[0].rstrip(".,;/") in spoken else OMITTED, text)
     text = " ".join(text.split()).lstrip(",;: ")
     return _sentence(text, [Sentence(text=text, basis=basis, **cited)]) if any(map(str.isalnum, text)) else None
 

@@ -83,10 +83,10 @@ def test_a_cell_without_words_keeps_its_sign_and_its_keys() -> None:
     assert (second.cells, second.cell_facts) == (("y", "✓", ""), ((), ("id-E3",), ()))
 
 
-def test_an_address_that_no_cited_quote_has_is_not_kept() -> None:
-    plain, quoted = _sentences("# T\n\nLook at https://evil.example/x now [E1]. See https://example.org/docs [E3].\n")
-    assert "evil" not in plain.text
-    assert "https://example.org/docs" in quoted.text
+def test_an_address_that_no_cited_quote_has_leaves_a_gap_that_is_seen() -> None:
+    plain, quoted = _sentences("# T\n\nLook at https://evil.example/x now [E1]. See https://example.org/docs/ [E3].\n")
+    assert plain.text == "Look at […] now."
+    assert "https://example.org/docs/" in quoted.text
 
 
 def test_what_a_model_knows_itself_is_marked_as_that_only_where_it_was_asked_for() -> None:
