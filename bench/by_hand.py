@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.chat_server import MODEL, Body, prompt_of, schema_of, serving
-from pipeline.text.normalise import tokens
+from pipeline.text.cleaning import tokens
 
 _CODE = re.compile(r"(<<(?:end )?material \S+) \w+>>")
 _EVERY_S = 0.3

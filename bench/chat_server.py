@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from pipeline.text.normalise import tokens
+from pipeline.text.cleaning import tokens
 
 LEAST_PREFIX = 1_024  # tokens: a cache serves no shorter prefix
 MODEL = "bench/model"

@@ -26,7 +26,7 @@ from pipeline.reasoners.model.capabilities import Capabilities
 from pipeline.reasoners.model.json_reply import parse_reply
 from pipeline.reasoners.model.prompts import Delimiters, PromptTemplates, schema_of, view_of
 from pipeline.research.writing import warning_of
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 from pipeline.text.passages import passages
 from pipeline.text.words import split_sentences
 

@@ -25,15 +25,15 @@ from pipeline.domain.reasoner_questions import (
     TalkQuestion,
     TalkReply,
 )
-from pipeline.domain.session_rules import ResearchSession
+from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost, Hit, ResearchConfig
 from pipeline.engine.recorder import Recorder
-from pipeline.engine.run_context import RunContext
+from pipeline.engine.stopping import RunContext
 from pipeline.errors import SearchFailed
 from pipeline.ports import Answer, EventStore, Page, SearchResult
 from pipeline.research import StepContext
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 from tests.memory_store import MemoryStore as MemoryStore
 
 A = TypeVar("A", bound=Reply)

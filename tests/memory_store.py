@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pipeline.domain.events.records import Kind, Record, kind_of
 from pipeline.errors import EventRejected, ObjectMissing, VersionConflict
 from pipeline.store.base_store import StoredStreams
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 
 
 class MemoryObjects(dict[str, bytes]):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.talk_events import TalkOpened
-from pipeline.domain.session_rules import record_of, stamped
+from pipeline.domain.session import record_of, stamped
 from pipeline.domain.talk import Turn
 from pipeline.engine.talk_loop import TalkContext, TalkLog, answer_question
 from pipeline.ports import EventStore, Reasoner

@@ -12,7 +12,7 @@ from typing import Any
 
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.session_rules import ResearchSession
+from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from pipeline.batch.due_queries import decide
-from pipeline.batch.night_account import BatchResult
+from pipeline.batch.night_result import BatchResult
 from pipeline.cli.presentation import happened
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.night_events import QueryEnded

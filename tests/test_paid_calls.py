@@ -9,7 +9,7 @@ from pipeline.domain.budget import CombinedBudget
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.reasoner_questions import Question, Reply
-from pipeline.domain.session_rules import ResearchSession
+from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import cost_of
 from pipeline.domain.values import Cost
 from pipeline.engine.loop import run_session

@@ -9,7 +9,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from pipeline.text.normalise import normalised
+from pipeline.text.cleaning import normalised
 from pipeline.text.passages import blocks
 
 WINDOW_WORDS = 150

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from bench.evaluate.baseline import plain_text
 from pipeline.documents.extract import extract
 from pipeline.errors import ReadFailed, UsageError
-from pipeline.text.normalise import normalised
+from pipeline.text.cleaning import normalised
 
 Half = Literal["dev", "held-out"]
 HALVES: tuple[Half, ...] = ("dev", "held-out")

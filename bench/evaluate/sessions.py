@@ -17,11 +17,11 @@ import yaml
 
 from bench.evaluate.questions import Question, QuestionSet
 from pipeline.config.settings import load_workspace
-from pipeline.domain.session_rules import ResearchSession
+from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Fact, Sentence
 from pipeline.errors import ResearchError, UsageError
-from pipeline.text.normalise import normalised, slug
+from pipeline.text.cleaning import normalised, slug
 from pipeline.wiring.store_adapters import file_store
 
 STAGES = ("retrieved", "read", "chosen", "in the report")

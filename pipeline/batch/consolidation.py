@@ -19,15 +19,15 @@ from pipeline.domain.events.session_events import CallSent, EventBase
 from pipeline.domain.findings import all_facts
 from pipeline.domain.memory import Memory, MemoryIndex, consolidated, cost_of_calls, remember
 from pipeline.domain.reasoner_questions import EpisodeQuestion
-from pipeline.domain.session_rules import state_of
+from pipeline.domain.session import state_of
 from pipeline.domain.state import SessionState
 from pipeline.domain.summary import Summary
 from pipeline.domain.values import Cost, Recalled, Sentence
 from pipeline.engine.recorder import StreamLog, failed, new_stream
-from pipeline.engine.run_context import RunContext
+from pipeline.engine.stopping import RunContext
 from pipeline.errors import BudgetSpent, LogError, LogUnwritable, ProviderRefused, StepError
 from pipeline.ports import EventStore, Reasoner
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 
 MOST_SESSIONS = 50  # of one consolidation that a model is asked about; the others keep the report's own summary
 _MOST_FACTS = 40  # that a report cites, shown for its two sentences

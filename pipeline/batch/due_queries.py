@@ -17,7 +17,7 @@ from pipeline.config.queue_schema import Query, Queue
 from pipeline.domain.events.records import begin_of, is_about
 from pipeline.domain.summary import Summary, is_tagged
 from pipeline.errors import LogError, LogUnreadable, SchemaTooNew, UsageError
-from pipeline.text.normalise import same_question, slug
+from pipeline.text.cleaning import same_question, slug
 from pipeline.text.times import moment_of, night_of
 
 DAY = timedelta(days=1)

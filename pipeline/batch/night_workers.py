@@ -13,18 +13,18 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from pipeline.batch.due_queries import Decision, split_at_limit
-from pipeline.batch.night_account import BatchResult, batch_ended, ended_event, failed_event, spent_since
+from pipeline.batch.night_result import BatchResult, batch_ended, ended_event, failed_event, spent_since
 from pipeline.batch.session_lifecycle import accept_handoff, complete_handoff
 from pipeline.batch.session_pool import FIRST_PAUSE_S, LONGEST_PAUSE_S, PASSED, Batch, reason_of
 from pipeline.config.services import LOCAL
 from pipeline.domain.budget import Caps, SharedPart
 from pipeline.domain.events import night_events as n
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.session_rules import ResearchSession
+from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import StreamLog
-from pipeline.engine.run_context import RunContext, Stop, ending_at
+from pipeline.engine.stopping import RunContext, Stop, ending_at
 from pipeline.errors import (
     LogError,
     LogUnwritable,
@@ -38,7 +38,7 @@ from pipeline.errors import (
 from pipeline.ports import EventStore
 from pipeline.ports.distribution import BUILD, CLOSE, JobEngine, Night, Nights, Share, entry_of
 from pipeline.research import StepContext
-from pipeline.text.normalise import one_line
+from pipeline.text.cleaning import one_line
 from pipeline.text.times import timestamp
 
 _log = logging.getLogger("pipeline.batch.night_workers")

@@ -18,7 +18,7 @@ from pipeline.domain.summary import Summary, fold_id
 from pipeline.errors import LogDamaged, LogError
 from pipeline.ports import EventStore
 from pipeline.system import files
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 
 _log = logging.getLogger("pipeline.batch.session_index")
 _WRITE_OFF = "only what is lost for good is written off: research verify --repair"
@@ -64,9 +64,9 @@ def read_all(store: EventStore, kept: Path | None = None, *, writable: bool = Tr
                 ended = [json.loads(record.data) for record in store.load(name) if record.type == "query.ended"]
                 fresh[name] = tuple(session for event in ended if (session := event.get("session")))
             else:
-                from pipeline.domain import session_rules  # it folds: only where a session has changed
+                from pipeline.domain import session  # it folds: only where a session has changed
 
-                fresh[name] = session_rules.summary_of(session_rules.ResearchSession.open(store, name).state)
+                fresh[name] = session.summary_of(session.ResearchSession.open(store, name).state)
         except LogError as error:
             if not is_night:  # of a night that cannot be read, building the vault says so
                 damaged[name] = error

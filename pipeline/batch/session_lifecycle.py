@@ -8,16 +8,16 @@ import secrets
 from pipeline.batch.due_queries import Decision
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.records import stream_id
-from pipeline.domain.session_rules import ResearchSession
+from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, working_seconds
 from pipeline.domain.values import EarlierSession, Perspective, Recalled, ResearchConfig
 from pipeline.engine.recorder import Recorder
-from pipeline.engine.run_context import RunContext
+from pipeline.engine.stopping import RunContext
 from pipeline.errors import CommandRefused, LogError
 from pipeline.ports import EventStore
 from pipeline.research.gathering import approval_of
 from pipeline.research.report_assembly import earlier_session
-from pipeline.text.normalise import same_question
+from pipeline.text.cleaning import same_question
 from pipeline.text.times import timestamp
 
 _log = logging.getLogger("pipeline.batch.session_lifecycle")

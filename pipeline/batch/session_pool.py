@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from pipeline.batch.due_queries import LEFT_ALONE, Decision, split_at_limit
-from pipeline.batch.night_account import BatchResult, batch_ended, ended_event, failed_event
+from pipeline.batch.night_result import BatchResult, batch_ended, ended_event, failed_event
 from pipeline.batch.session_lifecycle import (
     accept_handoff,
     adopt_settings,
@@ -26,17 +26,18 @@ from pipeline.batch.session_lifecycle import (
 )
 from pipeline.config.queue_schema import Limits, Query, Queue
 from pipeline.domain.events import night_events as n
-from pipeline.domain.session_rules import ResearchSession
+from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import Cost, Recalled, ResearchConfig, minus, total
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import StreamLog, new_stream
-from pipeline.engine.run_context import SIGNALLED, RunContext, ending_at, reserved_for_writing
+from pipeline.engine.stopping import SIGNALLED, RunContext, ending_at, reserved_for_writing
 from pipeline.errors import LogUnwritable, ProviderRefused, ResearchError, SearchFailed, StepError
 from pipeline.ports import EventStore
 from pipeline.research import StepContext
-from pipeline.text.normalise import counted, one_line
+from pipeline.text.cleaning import one_line
 from pipeline.text.times import next_at, timestamp
+from pipeline.text.wording import counted
 
 FIRST_PAUSE_S = 60.0
 LONGEST_PAUSE_S = 600.0

@@ -13,8 +13,8 @@ from typing import Any
 import click
 
 from pipeline.cli.command_parts import amount, bring_up_to_date, read_sessions, session_named
+from pipeline.cli.researching import in_its_night
 from pipeline.cli.run_environment import RunEnvironment, environment_of
-from pipeline.cli.run_support import in_its_night
 from pipeline.config.queue_file import add_query
 from pipeline.config.queue_schema import question_fault
 from pipeline.config.services import reasoner_for
@@ -25,13 +25,13 @@ from pipeline.domain.events.talk_events import Scope, TalkOpened
 from pipeline.domain.findings import page_of
 from pipeline.domain.talk import TalkScope, TalkState, Turn, latest_talk, read_talk, talk_scope
 from pipeline.domain.values import EXTRACTIVE
-from pipeline.engine.run_context import RunContext
+from pipeline.engine.stopping import RunContext
 from pipeline.engine.talk_loop import TalkContext, TalkLog, answer_question, finish_question
 from pipeline.errors import ExitCode, ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import PRINTED, Console, end
 from pipeline.ports import EventStore
 from pipeline.search.corpus_files import Corpus
-from pipeline.text.normalise import slug
+from pipeline.text.cleaning import slug
 from pipeline.text.ranking import page_origin
 from pipeline.text.times import timestamp
 from pipeline.vault.identity import is_retired

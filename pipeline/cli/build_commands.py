@@ -25,7 +25,7 @@ from pipeline.cli.command_parts import (
 from pipeline.config.settings import load_workspace, store_address
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console, end
-from pipeline.text.normalise import counted
+from pipeline.text.wording import counted
 from pipeline.vault.build_cache import KnownNote, notes_in
 from pipeline.wiring.store_adapters import store_of
 

@@ -19,8 +19,9 @@ from pipeline.domain.events.records import kind_of
 from pipeline.errors import ExitCode, NoWorkspace, ResearchError, SessionUnknown
 from pipeline.ops.console_output import PRINTED, Console, note_damage
 from pipeline.ports import EventStore
-from pipeline.text.normalise import digest_of, first_few
+from pipeline.text.cleaning import digest_of
 from pipeline.text.times import length_of
+from pipeline.text.wording import first_few
 from pipeline.vault import BuildReport
 from pipeline.wiring import workspace_adapters
 from pipeline.wiring.store_adapters import store_of, summaries_of

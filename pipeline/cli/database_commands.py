@@ -14,7 +14,7 @@ from pipeline.config.keys import shown_store
 from pipeline.errors import ExitCode
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import unattended_run
-from pipeline.text.normalise import counted
+from pipeline.text.wording import counted
 from pipeline.wiring.store_adapters import require_psycopg, require_queue
 
 LONGEST_LEASE = timedelta(minutes=5)  # a night that is over waits for so long for a session without a sign of life

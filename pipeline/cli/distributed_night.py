@@ -19,24 +19,24 @@ from typing import Any
 
 from pipeline.batch.night_workers import NightWorker, open_night
 from pipeline.batch.session_pool import PASSED
+from pipeline.cli.researching import Lines, batch_of, context_of, in_its_night, prepare, run_async, sessions_at_once
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, environment_of
-from pipeline.cli.run_support import Lines, batch_of, context_of, in_its_night, prepare, run_async, sessions_at_once
 from pipeline.config.services import LOCAL
 from pipeline.config.settings import store_address
 from pipeline.domain.budget import Budget, SharedPart
 from pipeline.domain.events.json_codec import decode
-from pipeline.domain.session_rules import ResearchSession
+from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
-from pipeline.engine.run_context import RunContext
+from pipeline.engine.stopping import RunContext
 from pipeline.errors import ExitCode, LogError
 from pipeline.ops.console_output import PRINTED
 from pipeline.ops.unattended import UnattendedRun
 from pipeline.ops.watching import Feed
 from pipeline.ports.distribution import RESEARCH, WORKER, Night, entry_of
 from pipeline.research import StepContext
-from pipeline.text.normalise import counted
 from pipeline.text.times import night_of
+from pipeline.text.wording import counted
 from pipeline.wiring import postgres_adapters, workspace_adapters
 from pipeline.wiring.session_adapters import AdapterFactory
 

@@ -12,14 +12,15 @@ from pipeline.batch.due_queries import ANNOUNCED, Decision, split_at_limit
 from pipeline.batch.session_lifecycle import adopted_config, has_work_left
 from pipeline.batch.session_pool import ends_at
 from pipeline.cli.command_parts import report_left_out
+from pipeline.cli.researching import sessions_at_once
 from pipeline.cli.run_environment import Request, RunEnvironment, environment_of
-from pipeline.cli.run_support import sessions_at_once
 from pipeline.config.services import LOCAL, SearchChoice, search_for
-from pipeline.domain.session_rules import ResearchSession
+from pipeline.domain.session import ResearchSession
 from pipeline.ops.console_output import Console
 from pipeline.research.page_reading import expected
-from pipeline.text.normalise import first_few, money, one_line
+from pipeline.text.cleaning import one_line
 from pipeline.text.times import timestamp
+from pipeline.text.wording import first_few, money
 from pipeline.wiring import workspace_adapters
 from pipeline.wiring.session_adapters import AdapterFactory
 

@@ -22,8 +22,9 @@ from pipeline.imports.converters import read_all
 from pipeline.imports.recording import record_import
 from pipeline.ops.console_output import Console, end
 from pipeline.system import files
-from pipeline.text.normalise import clean, counted, digest_of, one_line, spelling_free
+from pipeline.text.cleaning import clean, digest_of, one_line, spelling_free
 from pipeline.text.redaction import Redaction
+from pipeline.text.wording import counted
 from pipeline.vault.build_cache import source_paths
 from pipeline.vault.export import cited_sources, converted, page, portable
 from pipeline.vault.export import references as csl_items

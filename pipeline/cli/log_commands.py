@@ -15,14 +15,14 @@ from pipeline.cli.command_parts import import_named, latest_session, session_nam
 from pipeline.cli.presentation import log_line, repair_lines
 from pipeline.domain.events.json_codec import decode, decode_all, encode, refuse_unknown_types
 from pipeline.domain.events.records import KINDS, Record, kind_of
-from pipeline.domain.session_rules import state_of
+from pipeline.domain.session import state_of
 from pipeline.domain.talk import talk_of
 from pipeline.errors import LOG_TROUBLE, ExitCode, LogError, StoreUnreachable, most_urgent
 from pipeline.ops.citation_audit import Checked, Unsupported, check, check_talk
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.watching import Feed
 from pipeline.ports import EventStore
-from pipeline.text.normalise import counted
+from pipeline.text.wording import counted
 from pipeline.wiring.store_adapters import repair_log, undecodable, verify_log
 
 LOOK_EVERY_S = 0.5

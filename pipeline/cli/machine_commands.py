@@ -15,7 +15,8 @@ from pipeline.domain.events.session_events import HandoffInitiated
 from pipeline.errors import ExitCode, UsageError
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import unattended_run
-from pipeline.text.normalise import counted, one_line
+from pipeline.text.cleaning import one_line
+from pipeline.text.wording import counted
 from pipeline.wiring.log_writers import context_of, copy_log
 
 

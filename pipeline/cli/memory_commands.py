@@ -10,16 +10,16 @@ import click
 
 from pipeline.batch.consolidation import read_memory
 from pipeline.cli.command_parts import bring_up_to_date, import_named, length, read_sessions, session_named
+from pipeline.cli.researching import consolidate_now, in_its_night, print_failures
 from pipeline.cli.run_environment import environment_of
-from pipeline.cli.run_support import consolidate_now, in_its_night, print_failures
 from pipeline.config.queue_schema import FOREVER
 from pipeline.domain.events.records import id_digest
-from pipeline.domain.session_rules import ResearchSession
+from pipeline.domain.session import ResearchSession
 from pipeline.errors import UsageError
 from pipeline.ops import forgetting
 from pipeline.ops.console_output import Console, end
 from pipeline.search.index import remove_index
-from pipeline.text.normalise import counted
+from pipeline.text.wording import counted
 from pipeline.wiring.log_writers import context_of
 from pipeline.wiring.store_adapters import index_file, lock_of
 

@@ -8,12 +8,11 @@ from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from pipeline.batch.night_account import BatchResult, account
+from pipeline.batch.night_result import BatchResult, account
 from pipeline.batch.session_pool import ends_at
 from pipeline.cli.command_parts import report_build_problems, try_builds
 from pipeline.cli.presentation import counts_line, happened, outcome_lines, troubles_of
-from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, archived_before, save_last_run
-from pipeline.cli.run_support import (
+from pipeline.cli.researching import (
     Lines,
     batch_of,
     consolidate_after_run,
@@ -23,6 +22,7 @@ from pipeline.cli.run_support import (
     report_embedding,
     run_async,
 )
+from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, archived_before, save_last_run
 from pipeline.config.services import LOCAL, route_of
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.night_events import BatchEnded, BatchStarted, VaultFailed

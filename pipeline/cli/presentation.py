@@ -8,9 +8,9 @@ from typing import Any
 from pipeline.batch.due_queries import UP_TO_DATE
 from pipeline.domain.agenda import agenda, node_ended
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.upkeep_events import ResearchImported
+from pipeline.domain.events.import_events import ResearchImported
 from pipeline.domain.findings import facts_of, unused_facts
-from pipeline.domain.session_rules import counts_of, summary_of
+from pipeline.domain.session import counts_of, summary_of
 from pipeline.domain.state import (
     COUNTED_OUTCOMES,
     SessionState,
@@ -23,7 +23,8 @@ from pipeline.domain.state import (
 from pipeline.domain.summary import Summary
 from pipeline.domain.values import Cost
 from pipeline.errors import LOG_TROUBLE
-from pipeline.text.normalise import bill, clean, counted, duration, first_few, one_line
+from pipeline.text.cleaning import clean, one_line
+from pipeline.text.wording import bill, counted, duration, first_few
 
 
 def price(spent: Cost | Summary, tokens: int) -> str:

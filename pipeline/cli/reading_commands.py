@@ -13,18 +13,19 @@ from pipeline.batch.due_queries import archived, decide
 from pipeline.cli.command_parts import import_named, read_sessions, report_left_out, session_named, workspace_store
 from pipeline.cli.presentation import list_lines, listed, show_lines, shown
 from pipeline.config.settings import load_workspace, machine_of
+from pipeline.domain.events.import_events import NOT_CHECKED, Import, import_of
 from pipeline.domain.events.json_codec import decode, decode_all
-from pipeline.domain.events.upkeep_events import NOT_CHECKED, Import, NoteRated, import_of
+from pipeline.domain.events.upkeep_events import NoteRated
 from pipeline.domain.evidence_trail import Why, value_of
 from pipeline.domain.evidence_trail import why as why_of
-from pipeline.domain.session_rules import ResearchSession, state_at
+from pipeline.domain.session import ResearchSession, state_at
 from pipeline.domain.state import OUTCOME_WORDS
 from pipeline.domain.summary import is_tagged
 from pipeline.errors import LogError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console
 from pipeline.ports import EventStore
 from pipeline.site.paths import encoded, page_of
-from pipeline.text.normalise import counted
+from pipeline.text.wording import counted
 from pipeline.vault.identity import read_decisions
 from pipeline.vault.model import Card, Night
 from pipeline.vault.notes.mornings import digest_of, heading_of, html_of, nights_in, text_of

@@ -24,8 +24,8 @@ from pipeline.config.settings import store_address
 from pipeline.errors import LOG_TROUBLE, ExitCode, NoWorkspace, UsageError, WorkspaceLocked
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import UnattendedRun, unattended_run
-from pipeline.text.normalise import first_few
 from pipeline.text.times import moment_after
+from pipeline.text.wording import first_few
 from pipeline.vault.output.user_text import asked_lines
 from pipeline.wiring import workspace_adapters
 from pipeline.wiring.store_adapters import require_queue
@@ -98,7 +98,7 @@ def retry(console: Console, /, ids: tuple[str, ...], **options: Any) -> None:
 @click.pass_obj
 def resume(console: Console, session: str, lock_wait: timedelta | None) -> None:
     """Continue SESSION where it stopped, as research run does with its query's id. A failed or cancelled one is reopened."""
-    from pipeline.domain.session_rules import ResearchSession  # a run with nothing to do does without
+    from pipeline.domain.session import ResearchSession  # a run with nothing to do does without
 
     store = workspace_store(console.folder)
     opened = ResearchSession.open(store, session_named(console.folder, store, session))

@@ -16,7 +16,7 @@ from pipeline.config.yaml_reading import Fault, Faults, decoded, fault_at, listi
 from pipeline.domain.events.session_events import ResearchCancelled
 from pipeline.domain.values import Perspective
 from pipeline.ops.console_output import Console, end
-from pipeline.text.normalise import slug
+from pipeline.text.cleaning import slug
 from pipeline.wiring import log_writers
 
 

@@ -40,7 +40,7 @@ from pipeline.config.yaml_reading import (
 from pipeline.errors import NoWorkspace, QueueInvalid, SystemRefused, UsageError
 from pipeline.system.files import open_folder, read_bytes, write
 from pipeline.system.process_lock import turn
-from pipeline.text import normalise as texts
+from pipeline.text import cleaning as texts
 
 FIELDS = keys_of(Query)
 Field = str | int | float | Sequence[str]

@@ -28,7 +28,7 @@ from pipeline.config.yaml_reading import (
 )
 from pipeline.domain.budget import Caps
 from pipeline.errors import UsageError
-from pipeline.text import normalise
+from pipeline.text import cleaning
 from pipeline.text.times import is_zone
 
 
@@ -181,7 +181,7 @@ def _id(node: Node) -> str:
     name = text(node, "write an id, such as eu-batteries")
     if set(name) <= _ID_SIGNS and name[0] != "-" and len(name) <= MAX_ID:
         return name
-    hint = f'write at most {MAX_ID} of a-z, 0-9 and -, such as "{normalise.slug(name, MAX_ID)}"'
+    hint = f'write at most {MAX_ID} of a-z, 0-9 and -, such as "{cleaning.slug(name, MAX_ID)}"'
     raise fault_at(node, f"{shown(name)} is no id", hint)
 
 

@@ -18,7 +18,7 @@ from pipeline.config.queue_file import contents, invalid, parse, read
 from pipeline.config.queue_schema import Queue
 from pipeline.config.vault_queue import questions_in
 from pipeline.errors import NoWorkspace
-from pipeline.text.normalise import one_line
+from pipeline.text.cleaning import one_line
 
 QUEUE_FILE = "queries.yaml"
 MACHINE = "RESEARCH_MACHINE"  # the variable that holds the name by which others know this machine

@@ -22,7 +22,7 @@ from pipeline.config.queue_file import FIELDS, distinct_id
 from pipeline.config.queue_schema import Query, question
 from pipeline.config.yaml_reading import Fault, Faults, near, shown
 from pipeline.system.files import read_bytes
-from pipeline.text.normalise import slug, spelling_free
+from pipeline.text.cleaning import slug, spelling_free
 
 QUEUE_NOTE = "my/Queue.md"
 # The parts of a task's line, as Obsidian writes one: each must be put back as it was.

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pipeline.errors import SystemRefused, UsageError
 from pipeline.system.files import read_bytes, read_text, write, write_new
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 
 SHIPPED = ".shipped.json"
 _REPLACED = "replaced"

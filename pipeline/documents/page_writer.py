@@ -17,7 +17,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from pipeline.errors import ReadFailed
-from pipeline.text.normalise import clean, slug
+from pipeline.text.cleaning import clean, slug
 from pipeline.text.words import UNSPACED
 
 # A line break between two signs of a script without blanks, where a line was cut at any sign.

@@ -21,7 +21,7 @@ from typing import Any
 from pipeline.documents.page_writer import PageText, row_text, squash
 from pipeline.errors import ReadFailed
 from pipeline.ports import Page
-from pipeline.text.normalise import normalised
+from pipeline.text.cleaning import normalised
 from pipeline.text.words import word_count
 
 MAX_PAGES = 2_000

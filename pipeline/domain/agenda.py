@@ -17,7 +17,7 @@ from pipeline.domain.findings import chosen_pages, facts_of, may_be_read, wave_o
 from pipeline.domain.report_parts import BEGINNING, facts_of_parts, items_of, kept_text
 from pipeline.domain.state import STOPPED, Failure, SearchDone, SessionState, Worker, search_nodes
 from pipeline.domain.values import PlanNode
-from pipeline.text.normalise import counted
+from pipeline.text.wording import counted
 from pipeline.text.words import language_of
 
 

@@ -22,11 +22,11 @@ from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.records import Branch, Record, kind_of, merge_run_id, moved
 from pipeline.domain.findings import facts_of
 from pipeline.domain.report_parts import BEGINNING
-from pipeline.domain.session_rules import record_of, refusal, stamped, state_of
+from pipeline.domain.session import record_of, refusal, stamped, state_of
 from pipeline.domain.state import SessionState, expected_usd
 from pipeline.domain.talk import apply, talk_of
 from pipeline.domain.values import Cost, assumed, total
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 
 _NOT_COMPARED = {"id", "session_id", "version", "at", "run_id", "cost", "exchange", "seconds"}
 # What a run decides for itself, by its own clock, network and money, is no answer that another run could use.

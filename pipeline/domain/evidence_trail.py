@@ -10,7 +10,7 @@ from pipeline.domain.findings import all_facts, contradictions, page_of
 from pipeline.domain.report_parts import kept_text
 from pipeline.domain.state import SUMMARY, SessionState, workers_in_order
 from pipeline.domain.values import CutSentence, Fact, Hit
-from pipeline.text.normalise import normalised
+from pipeline.text.cleaning import normalised
 from pipeline.text.questions import content_stems
 from pipeline.text.words import jaccard
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from pipeline.domain.values import AnswerKind, ContradictionKind, Fact, Hit, Perspective, Recalled, Value
-from pipeline.text.normalise import clean
+from pipeline.text.cleaning import clean
 
 
 class Reply(BaseModel):

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from pipeline.domain.findings import all_facts
 from pipeline.domain.state import SUMMARY, ReportPart, SessionState
 from pipeline.domain.values import CutSentence, Fact, Paragraph, ReportSection, Sentence
-from pipeline.text.normalise import one_line, tokens
+from pipeline.text.cleaning import one_line, tokens
 from pipeline.text.quotes import holds_quote
 
 USUAL_WINDOW = 32_000  # tokens of a model of which nobody says how many it takes

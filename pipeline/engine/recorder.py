@@ -14,12 +14,12 @@ from pydantic_core import PydanticSerializationError
 
 from pipeline.domain.events.records import Kind, Record, stream_id
 from pipeline.domain.events.session_events import EventBase, StepFailed
-from pipeline.domain.session_rules import ResearchSession, record_of, stamped
+from pipeline.domain.session import ResearchSession, record_of, stamped
 from pipeline.domain.values import Cost
-from pipeline.engine.run_context import RunContext
+from pipeline.engine.stopping import RunContext
 from pipeline.errors import AnswerInvalid, LogError, LogUnwritable, StepError
 from pipeline.ports import EventStore
-from pipeline.text.normalise import digest_of, one_line
+from pipeline.text.cleaning import digest_of, one_line
 from pipeline.text.times import timestamp
 
 

@@ -19,14 +19,14 @@ from pipeline.domain.reasoner_questions import CheckQuestion, PastTurn, Reply, S
 from pipeline.domain.talk import TalkState, TalkStep, Turn, apply, next_step, read_talk
 from pipeline.domain.values import EXTRACTIVE, Cost, Fact, Sentence
 from pipeline.engine.recorder import StreamLog, failed
-from pipeline.engine.run_context import RunContext
+from pipeline.engine.stopping import RunContext
 from pipeline.errors import BudgetSpent, CorpusUnusable, ProviderRefused, ReadFailed, SearchFailed, StepError
 from pipeline.ports import Documents, EventStore, FoundPassages, Reasoner, StoredPage, StoredPages
 from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
 from pipeline.research.report_text import read_sentences
 from pipeline.research.step_context import StepResult, paid
 from pipeline.research.writing import checked
-from pipeline.text.normalise import clean, digest_of, one_line
+from pipeline.text.cleaning import clean, digest_of, one_line
 from pipeline.text.questions import parse_in, parse_question
 from pipeline.text.words import word_count
 

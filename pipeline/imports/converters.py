@@ -11,10 +11,20 @@ from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from pipeline.domain.events.upkeep_events import ImportedClaim, ImportedMessage, ResearchImported
-from pipeline.imports.originals import LARGEST, LONGEST_REPORT, Faults, Record, Redact, Source, Unreadable, archived, record_of
+from pipeline.domain.events.import_events import ImportedClaim, ImportedMessage, ResearchImported
+from pipeline.imports.foreign_files import (
+    LARGEST,
+    LONGEST_REPORT,
+    Faults,
+    Record,
+    Redact,
+    Source,
+    Unreadable,
+    archived,
+    record_of,
+)
 from pipeline.system.files import connect_sqlite
-from pipeline.text.normalise import digest_of, one_line
+from pipeline.text.cleaning import digest_of, one_line
 
 MOST = 500  # claims, and messages, that an event holds; the stored original has all
 _DATABASES = (".db", ".sqlite", ".sqlite3")

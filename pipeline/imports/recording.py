@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import import_id
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.events.upkeep_events import import_of
-from pipeline.domain.session_rules import record_of, stamped
-from pipeline.engine.run_context import RunContext
+from pipeline.domain.session import record_of, stamped
+from pipeline.engine.stopping import RunContext
 from pipeline.imports.converters import Converted
 from pipeline.ports import EventStore
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 from pipeline.text.times import timestamp
 
 

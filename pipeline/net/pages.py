@@ -31,7 +31,7 @@ from pipeline.net.client import HttpClient
 from pipeline.ports import Page, SharedPace
 from pipeline.system.files import read_bytes, write
 from pipeline.text.addresses import host_of, requested, site_of
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 
 
 def redirect_target(base: str, location: str) -> str:

@@ -24,7 +24,7 @@ from pipeline.net.client import HttpClient, Policy
 from pipeline.net.guard import AddressGuard, AddressRefused, host_and_port
 from pipeline.ops.console_output import PRINTED, add_mask
 from pipeline.system.files import read_bytes
-from pipeline.text.normalise import one_line
+from pipeline.text.cleaning import one_line
 from pipeline.text.redaction import Redaction, Secret
 
 DEADLINE_S = 10.0

@@ -11,7 +11,7 @@ from pipeline.domain.talk import TalkState
 from pipeline.domain.values import Fact
 from pipeline.errors import ObjectMissing
 from pipeline.ports import EventStore
-from pipeline.text.normalise import normalised
+from pipeline.text.cleaning import normalised
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from datetime import time
 from pathlib import Path
 
 from pipeline.config.keys import Keys
-from pipeline.text.normalise import slug
+from pipeline.text.cleaning import slug
 
 AT = time(2, 15)
 _BARE = re.compile(r"[A-Za-z0-9_./:=@+,-]+")

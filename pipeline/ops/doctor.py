@@ -41,8 +41,9 @@ from pipeline.net.guard import AddressGuard
 from pipeline.search.corpus_files import Corpus
 from pipeline.search.local_model import files_of, missing_packages
 from pipeline.search.model_servers import EmbeddingClient
-from pipeline.text.normalise import counted, one_line
+from pipeline.text.cleaning import one_line
 from pipeline.text.times import moment_of
+from pipeline.text.wording import counted
 from pipeline.wiring import workspace_adapters as w
 from pipeline.wiring.session_adapters import client_of, documents_of, web_search_of
 from pipeline.wiring.store_adapters import (

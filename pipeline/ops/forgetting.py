@@ -16,28 +16,22 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from pipeline.batch.session_index import SessionIndex
 from pipeline.domain.events import session_events as e
+from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.events.records import FORGETTABLE, Kind, Record, id_digest, import_id, kind_of
-from pipeline.domain.events.upkeep_events import (
-    ObjectsPruned,
-    PruneEnded,
-    ResearchPruned,
-    SessionForgotten,
-    SessionPruned,
-    import_of,
-)
+from pipeline.domain.events.upkeep_events import ObjectsPruned, PruneEnded, ResearchPruned, SessionForgotten, SessionPruned
 from pipeline.domain.findings import all_facts, contradictions, open_gaps
-from pipeline.domain.session_rules import counts_of, progress, state_of
+from pipeline.domain.session import counts_of, progress, state_of
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import read_talk
 from pipeline.domain.values import Cost, Spent
 from pipeline.engine.recorder import StreamLog, new_stream
-from pipeline.engine.run_context import RunContext
+from pipeline.engine.stopping import RunContext
 from pipeline.errors import LogDamaged, LogError, LogUnwritable
 from pipeline.ops import citation_audit
 from pipeline.ports import EventStore
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 from pipeline.text.times import moment_of
 
 _KEPT = (

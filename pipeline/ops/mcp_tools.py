@@ -28,7 +28,7 @@ from pipeline.search.passage_search import PassageSearch
 from pipeline.search.vectors import Meaning
 from pipeline.system import files
 from pipeline.text import times
-from pipeline.text.normalise import clean
+from pipeline.text.cleaning import clean
 from pipeline.wiring.store_adapters import index_file, local_model, store_of, summaries_of
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class Library:
 
     def _state(self, name: str) -> SessionState:
         """The session with that id, or the latest of the query with that id."""
-        from pipeline.domain.session_rules import ResearchSession
+        from pipeline.domain.session import ResearchSession
 
         if name not in set(self._store.ids("session")):
             found = self._known().latest().get(name)
@@ -234,7 +234,7 @@ class Library:
         queued = [query for query in load_workspace(self._folder).queue.queries if query.id == id]
         if queued and id not in self._known().latest():
             return {"session": Summary(id=id, status="queued", query=queued[0].text)}
-        from pipeline.domain.session_rules import summary_of
+        from pipeline.domain.session import summary_of
 
         return {"session": summary_of(self._state(id))}
 
@@ -254,7 +254,7 @@ def _address(url: str, digest: str) -> str:
 
 
 def _report(state: SessionState) -> Report:
-    from pipeline.domain.session_rules import summary_of
+    from pipeline.domain.session import summary_of
 
     report, titles = state.report, {page.digest: clean(page.title) for page in state.pages.values()}
     parts, cited = [f"# {clean(report.title if report else state.query)}"], dict[str, int]()

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pipeline.domain.events.upkeep_events import Rated
 from pipeline.domain.values import Fact, Hit
-from pipeline.text.normalise import digest_of, normalised, one_line
+from pipeline.text.cleaning import digest_of, normalised, one_line
 from pipeline.text.passages import passages, without_open_end
 from pipeline.text.questions import ParsedQuestion, parse_question
 from pipeline.text.quotes import Span

@@ -20,8 +20,8 @@ from pipeline.domain.values import Gap, Perspective, Recalled, ResearchConfig
 from pipeline.errors import AnswerInvalid, ReadFailed
 from pipeline.ports import SearchResult
 from pipeline.research.step_context import StepContext, StepResult, paid
+from pipeline.text.cleaning import clean, digest_of, one_line, slug
 from pipeline.text.model_orders import gives_orders
-from pipeline.text.normalise import clean, digest_of, one_line, slug
 from pipeline.text.questions import content_stems, parse_question
 from pipeline.text.ranking import TermStatistics, coverage, page_origin, term_weights
 from pipeline.text.words import jaccard, stems
@@ -31,7 +31,9 @@ MAX_GAPS = 6  # of a round
 MOST_QUERIES = 20
 MAX_EARLIER_FACTS = 40
 BASIC = "basic-facts"  # the id of the first perspective
-NOT_SEARCHED = "Came up while reading, and was not searched for in these words; the parts of pages that were read do not answer it"
+NOT_SEARCHED = (
+    "Came up while reading, and was not searched for in these words; the parts of pages that were read do not answer it"
+)
 _NAMED = 2  # pages that come nearest to an open question and were not read
 _ALIKE = 0.7  # of the words of two questions that ask the same
 _MORE = 3  # times as many hits are asked for where only some are allowed

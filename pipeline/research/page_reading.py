@@ -20,10 +20,11 @@ from pipeline.reasoners.passages import ReadPage, choose
 from pipeline.research.gathering import new_queries, today_of
 from pipeline.research.quoted_facts import Found, facts_and_rejected
 from pipeline.research.step_context import StepContext, StepResult, paid, unusable
-from pipeline.text.normalise import counted, one_line, tokens
+from pipeline.text.cleaning import one_line, tokens
 from pipeline.text.page_sections import AROUND, LEAST, Place, shown_parts, with_marks
 from pipeline.text.questions import parse_question
 from pipeline.text.quotes import Span
+from pipeline.text.wording import counted
 from pipeline.text.words import DEFAULT_LANGUAGE, word_count
 
 _FIRST_TOKENS, _BESIDE_TOKENS = 16_500, 8_000  # of pages in the first readings: of the plan's first worker, and of the others

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from pipeline.domain.values import Fact, RejectedFact
 from pipeline.reasoners.passages import ReadPage
+from pipeline.text.cleaning import clean, normalised, one_line
 from pipeline.text.model_orders import order_finder
-from pipeline.text.normalise import clean, normalised, one_line
 from pipeline.text.passages import blocks
 from pipeline.text.quotes import Span, find_quote, holds_quote
 from pipeline.text.words import word_count

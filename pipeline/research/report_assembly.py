@@ -13,10 +13,11 @@ from pipeline.domain.state import SUMMARY, Failure, SearchDone, SessionState, co
 from pipeline.errors import ObjectMissing
 from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
 from pipeline.research.step_context import StepContext, StepResult
-from pipeline.text.normalise import counted, normalised, one_line
+from pipeline.text.cleaning import normalised, one_line
 from pipeline.text.questions import content_stems
 from pipeline.text.quotes import holds_quote
 from pipeline.text.ranking import TermStatistics
+from pipeline.text.wording import counted
 from pipeline.text.words import jaccard, word_count
 
 _FAILED_STEPS = {s.SearchFor: ("search", "searches", "could not be made"), s.FetchPage: ("page", "pages", "could not be read")}

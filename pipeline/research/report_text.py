@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from pipeline.domain.state import SUMMARY
 from pipeline.domain.values import BlockForm, Fact, Outcome, Paragraph, ReportSection, Sentence
-from pipeline.text.normalise import clean, one_line
+from pipeline.text.cleaning import clean, one_line
 from pipeline.text.page_sections import OMITTED
 from pipeline.text.words import split_sentences
 

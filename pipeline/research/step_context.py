@@ -11,7 +11,7 @@ from pipeline.domain.events.upkeep_events import Rated
 from pipeline.domain.reasoner_questions import Question, Reply
 from pipeline.errors import AnswerInvalid
 from pipeline.ports import Answer, Fetch, Reasoner, Search
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 
 A = TypeVar("A", bound=Reply)
 

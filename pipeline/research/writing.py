@@ -36,7 +36,7 @@ from pipeline.domain.steps import CheckReport, MendReport, StartSynthesis, Write
 from pipeline.research.gathering import today_of
 from pipeline.research.report_text import begins_item, cells_of, plain_line, read_report, read_sentence, row_of, without_item_mark
 from pipeline.research.step_context import StepContext, StepResult, paid, unusable
-from pipeline.text.normalise import digest_of, one_line
+from pipeline.text.cleaning import digest_of, one_line
 from pipeline.text.questions import content_stems
 from pipeline.text.quotes import holds_quote
 from pipeline.text.words import language_of

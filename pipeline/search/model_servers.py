@@ -18,7 +18,7 @@ from pipeline.net.calls_and_replies import AttemptCharges, Call, Failed, Good, R
 from pipeline.net.client import HttpClient
 from pipeline.search.providers import message_in
 from pipeline.search.vectors import LONGEST, Embedded, Vector, VectorModel
-from pipeline.text.normalise import tokens
+from pipeline.text.cleaning import tokens
 from pipeline.text.redaction import Redaction
 
 T = TypeVar("T")

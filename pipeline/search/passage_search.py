@@ -30,7 +30,7 @@ from pipeline.search.index import Candidate, Index, IndexedFile, Scope, Source, 
 from pipeline.search.vectors import ByMeaning, Meaning, Progress
 from pipeline.system.files import open_lock
 from pipeline.system.process_lock import turn
-from pipeline.text.normalise import clean, digest_of, one_line
+from pipeline.text.cleaning import clean, digest_of, one_line
 from pipeline.text.passages import what_is_missing
 from pipeline.text.questions import ParsedQuestion, content_stems, names_in, parse_in
 from pipeline.text.ranking import BEST, TermStatistics, coverage, importance, scores, term_weights, without_twins

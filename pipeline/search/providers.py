@@ -25,7 +25,7 @@ from pipeline.net.calls_and_replies import Again, Call, Failed, Good, Refused, R
 from pipeline.net.client import HttpClient
 from pipeline.ports import SearchResult, SharedPace
 from pipeline.text.addresses import canonical, identity
-from pipeline.text.normalise import clean, one_line
+from pipeline.text.cleaning import clean, one_line
 from pipeline.text.redaction import Secret
 
 

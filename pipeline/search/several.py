@@ -11,7 +11,7 @@ from pipeline.domain.budget import CombinedBudget
 from pipeline.domain.values import Cost, FailedSide, total
 from pipeline.errors import CorpusUnusable, ProviderRefused, ResearchError, SearchFailed, StepError
 from pipeline.ports import Search, SearchResult
-from pipeline.text.normalise import one_line
+from pipeline.text.cleaning import one_line
 from pipeline.text.ranking import Origin, TermStatistics, fused_ranking
 
 _log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from contextlib import closing
 from pipeline.errors import SystemRefused
 from pipeline.site.paths import SETTLED, Folders, SiteReport
 from pipeline.system.folders import Drift, all_folders, digest_below, program_id
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 from pipeline.vault.build_cache import FILE, Kept, remove_damaged
 
 _ASIDE = frozenset({"attic"})

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from pipeline.site.pages import Counted, Entry, Link, ListPage, Site, SitePage, TagsPage, breadcrumbs
 from pipeline.site.paths import BROWSE, NAMES, PLURALS, encoded, list_page, page_of, root_of
 from pipeline.site.vault_reading import Face, Notes, tag_page
-from pipeline.text.normalise import clean, digest_of
+from pipeline.text.cleaning import clean, digest_of
 from pipeline.text.translations import ENGLISH, MONTHS
 
 TAGS = f"{BROWSE}/tags.html"

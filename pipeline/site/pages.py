@@ -20,8 +20,8 @@ from pipeline.site.note_to_html import Cite, Draft, href_of
 from pipeline.site.paths import NAMES, PLURALS, Places, encoded, fragment, list_page, page_of, root_of
 from pipeline.site.vault_reading import EARLIER, KINDS, OTHER, Face, Notes, tag_page, values_of
 from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
-from pipeline.text.normalise import duration, money
 from pipeline.text.translations import ENGLISH, RIGHT_TO_LEFT, label
+from pipeline.text.wording import duration, money
 
 _ADVICE = Advice("templates/site/README.md", "the site is as it was")
 

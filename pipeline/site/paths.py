@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 
 from pipeline.system.files import read_bytes
 from pipeline.system.folders import Folder
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 
 SETTLED = "site"  # the kept entry for what all was made from when a build ended; "" if work was left
 HOME = "Home.md"

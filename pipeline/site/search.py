@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from pipeline.site.paths import encoded, page_of
 from pipeline.site.vault_reading import Face
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 
 WEIGHTS = "0123456789abcdefghijklmnopqrstuvwxyz"
 # Scripts without spaces between words: Thai, Lao, Burmese, Khmer, Han, kana; Hangul too, whose words take many endings.

@@ -24,7 +24,7 @@ from pipeline.site.paths import HOME, Folders, SiteReport, page_of, read
 from pipeline.site.vault_reading import Face, Notes, Record, body_of, read_note, unpacked
 from pipeline.system.files import write_new
 from pipeline.system.folders import EMPTY, NO_FOLDER, TOO_DEEP, Drift, Folder, Look, all_folders, folder_of, is_seen, program_id
-from pipeline.text.normalise import digest_of, one_line
+from pipeline.text.cleaning import digest_of, one_line
 from pipeline.text.translations import in_all_languages
 from pipeline.vault.build_cache import Kept
 

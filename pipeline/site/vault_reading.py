@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from pipeline.site.markdown_tree import wikilink
 from pipeline.site.note_to_html import Draft, read_into
 from pipeline.site.paths import HOME, LISTS, NAMES, PLURALS, Places, list_page, page_of, root_of, stem_of, tag_list
-from pipeline.text.normalise import digest_of, one_line
+from pipeline.text.cleaning import digest_of, one_line
 from pipeline.text.translations import ENGLISH
 from pipeline.text.words import language_code
 from pipeline.vault.output import frontmatter

@@ -13,7 +13,7 @@ from obstore.store import from_url
 from pipeline.errors import LogUnwritable, ObjectMissing
 from pipeline.store.layout import object_path
 from pipeline.store.objects import StoredObjects
-from pipeline.text.normalise import one_line
+from pipeline.text.cleaning import one_line
 
 
 class Bucket(StoredObjects):

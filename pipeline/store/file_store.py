@@ -45,7 +45,7 @@ from pipeline.store.segments import (
 )
 from pipeline.system import files
 from pipeline.system.process_lock import Lock
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 
 _HINTS = {
     errno.ENOSPC: "free some space, then run again; everything acknowledged so far is safe",

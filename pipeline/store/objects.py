@@ -16,7 +16,7 @@ from pipeline.errors import LogUnwritable, ObjectMissing
 from pipeline.store.layout import Layout, object_path
 from pipeline.store.segments import Finding
 from pipeline.system import files
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 
 LARGEST = 256_000_000  # bytes of an object, packed or not: no page comes near, and a damaged file may unpack to anything
 _DIGEST = re.compile(r"[0-9a-f]{64}")

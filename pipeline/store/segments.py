@@ -36,7 +36,7 @@ from pipeline.domain.events.records import MERGE, Branch, Record, merge_run_id
 from pipeline.errors import EventRejected, LogDamaged, LogForked, LogUnreadable
 from pipeline.store.layout import Layout, is_plain
 from pipeline.system.files import read_bytes
-from pipeline.text.normalise import counted
+from pipeline.text.wording import counted
 
 ZEROS = b"0" * 64
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from pipeline.text.normalise import one_line, tokens
+from pipeline.text.cleaning import one_line, tokens
 from pipeline.text.quotes import Span
 
 AROUND = 2  # sections on each side of one in which something was found

@@ -36,8 +36,8 @@ from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import Literal
 
+from pipeline.text.cleaning import normalised
 from pipeline.text.model_orders import order_finder
-from pipeline.text.normalise import normalised
 from pipeline.text.words import is_unspaced, points_back, split_sentences, word_count
 
 _LITTLE = 0.5  # of what a reader sees; a page of which less is stored is named

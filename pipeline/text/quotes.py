@@ -19,7 +19,7 @@ from itertools import accumulate
 from types import MappingProxyType
 from typing import NamedTuple
 
-from pipeline.text.normalise import normalised
+from pipeline.text.cleaning import normalised
 
 _UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # scripts without spaces: a sign is a word
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")

@@ -17,7 +17,7 @@ from pipeline.errors import SystemRefused
 from pipeline.ports import EventStore
 from pipeline.system.files import read_bytes, write
 from pipeline.system.folders import Tree, digest_below, program_id
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 from pipeline.vault.build_cache import FILE, OWN, SETTLED, BuildReport, Kept, remove_damaged
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from pyromark import Options
 from pipeline.domain.events.session_events import PageRead
 from pipeline.errors import SystemRefused, UsageError
 from pipeline.system.files import read_bytes, read_text, write
-from pipeline.text.normalise import one_line
+from pipeline.text.cleaning import one_line
 from pipeline.vault.model import Quoted, key_of, readings_by_url, stored_cards
 from pipeline.vault.note import BETWEEN_NAMES, block_id, citekey
 from pipeline.vault.output.escaping import WIKILINK, address, inert, linked_host, web_address

@@ -21,8 +21,8 @@ from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.upkeep_events import NoteHidden, NoteMoved, NoteShown, Ratings
 from pipeline.ports import EventStore
 from pipeline.system.folders import Obstacle, Tree, all_folders, is_seen
-from pipeline.text.left_out_notes import targets_of, without_blocks
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
+from pipeline.text.hidden_links import targets_of, without_blocks
 from pipeline.vault.build_cache import OWN, Files, Kept, KnownNote
 from pipeline.vault.note import ATTIC, HOME
 from pipeline.vault.output.escaping import WIKILINK, inert

@@ -22,19 +22,19 @@ from pydantic import TypeAdapter, ValidationError
 
 from pipeline.domain.events import night_events as n
 from pipeline.domain.events import session_events as e
+from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import Kind, kind_of
 from pipeline.domain.events.session_events import PageRead
-from pipeline.domain.events.upkeep_events import import_of
 from pipeline.domain.findings import disputed_facts, news_of, open_gaps, sheet_of, shown_sources
-from pipeline.domain.session_rules import state_of, summary_of
+from pipeline.domain.session import state_of, summary_of
 from pipeline.domain.state import SessionState, workers_in_order
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import TalkState, Turn, read_talk
 from pipeline.domain.values import Cost, Fact, Sentence, SourceChange, minus, total
 from pipeline.errors import GONE, LogError, LogUnreadable
 from pipeline.ports import EventStore
-from pipeline.text.normalise import name_slug, one_line, slug
+from pipeline.text.cleaning import name_slug, one_line, slug
 from pipeline.text.times import is_zone, moment_of, night_of
 from pipeline.text.words import language_code, split_sentences
 from pipeline.vault import note

@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any, Literal, TypeVar, get_args
 from urllib.parse import unquote
 
-from pipeline.text.normalise import digest_of, name_slug, slug
+from pipeline.text.cleaning import digest_of, name_slug, slug
 from pipeline.vault.output.escaping import linked_host
 from pipeline.vault.output.frontmatter import Property
 

@@ -15,16 +15,17 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
+from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.events.upkeep_events import NoteRated, import_of
+from pipeline.domain.events.upkeep_events import NoteRated
 from pipeline.domain.state import workers_in_order
 from pipeline.domain.talk import Turn
 from pipeline.errors import LogError, SystemRefused, TemplateInvalid
 from pipeline.ports import EventStore
 from pipeline.system.files import read_bytes
 from pipeline.system.folders import Obstacle, Tree
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 from pipeline.vault.build_cache import OWN, SETTLED, BuildReport, Kept, KnownNote
 from pipeline.vault.identity import Identity, is_retired, read_decisions, relink, taken_over
 from pipeline.vault.model import Beside, Card, Reading, Values, VaultModel, asked_by_owner, named, nights_from, readings_by_url

@@ -17,8 +17,8 @@ from pipeline.config.settings import Workspace, machine_of, store_address
 from pipeline.domain.events.records import stream_id
 from pipeline.domain.events.session_events import EventBase, RunStarted
 from pipeline.domain.events.upkeep_events import NoteRated
-from pipeline.domain.session_rules import record_of, stamped
-from pipeline.engine.run_context import Listener, RunContext
+from pipeline.domain.session import record_of, stamped
+from pipeline.engine.stopping import Listener, RunContext
 from pipeline.errors import UsageError
 from pipeline.store.file_store import FileStore
 from pipeline.text.redaction import Redaction

@@ -46,7 +46,7 @@ from pipeline.search.passage_search import IndexReport, PassageSearch
 from pipeline.search.providers import WebSearch, web_search
 from pipeline.search.several import FallbackChain, Member, MeteredSearch, OwnAndWeb
 from pipeline.search.vectors import Meaning, VectorModel
-from pipeline.text.normalise import one_line
+from pipeline.text.cleaning import one_line
 from pipeline.text.redaction import Redaction
 from pipeline.vault.identity import read_decisions
 from pipeline.wiring.store_adapters import index_file, local_model

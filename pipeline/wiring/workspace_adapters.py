@@ -21,7 +21,7 @@ from pipeline.site import build as site
 from pipeline.site.paths import Folders, SiteReport
 from pipeline.system import files
 from pipeline.system.folders import Obstacle, Tree
-from pipeline.text.normalise import spelling_free
+from pipeline.text.cleaning import spelling_free
 from pipeline.vault import BuildReport, build_vault
 from pipeline.vault.build import Mode
 from pipeline.vault.build_cache import notes_in, report_paths, source_paths

@@ -16,12 +16,12 @@ from pipeline.batch.due_queries import Selection, archived, decide
 from pipeline.batch.session_index import SessionIndex
 from pipeline.config.queue_file import distinct_id
 from pipeline.config.queue_schema import Query
-from pipeline.domain.session_rules import summary_of
+from pipeline.domain.session import summary_of
 from pipeline.domain.state import SessionState, Status
 from pipeline.domain.summary import Summary
 from pipeline.domain.values import ResearchConfig
 from pipeline.errors import LogDamaged, LogError
-from pipeline.text.normalise import slug
+from pipeline.text.cleaning import slug
 from pipeline.text.times import moment_of, timestamp
 from tests.nights import NOW, known, last, query, queue
 

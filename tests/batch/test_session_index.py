@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.batch import session_index
 from pipeline.batch.session_index import SessionIndex, read_all
-from pipeline.domain.session_rules import record_of
+from pipeline.domain.session import record_of
 from pipeline.domain.summary import Summary
 from tests.nights import Watched
 from tests.recorded import SMALL, stream

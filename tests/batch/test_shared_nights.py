@@ -21,7 +21,7 @@ import psycopg
 from click.testing import CliRunner
 
 from pipeline.batch.due_queries import ANYWHERE, decide
-from pipeline.batch.night_account import BatchResult, result_of
+from pipeline.batch.night_result import BatchResult, result_of
 from pipeline.batch.night_workers import MOST_FRUITLESS, NightWorker, close_batch, open_night
 from pipeline.batch.session_pool import Batch
 from pipeline.cli.main import cli
@@ -31,10 +31,10 @@ from pipeline.domain.budget import Caps, SharedPart
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.night_events import BatchEnded
 from pipeline.domain.events.session_events import RunStarted
-from pipeline.domain.session_rules import ResearchSession
+from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
-from pipeline.engine.run_context import RunContext
+from pipeline.engine.stopping import RunContext
 from pipeline.errors import BudgetSpent, Outage, ProviderRefused, SearchFailed, UsageError, VersionConflict, WorkspaceLocked
 from pipeline.ports.distribution import BUILD, CLOSE, WORKER, Night, Share, entry_of
 from pipeline.research import StepContext

@@ -13,7 +13,7 @@ from bench.evaluate.__main__ import main
 from bench.evaluate.baseline import Baseline
 from bench.evaluate.questions import load, match_in
 from pipeline.errors import UsageError
-from pipeline.text.normalise import normalised
+from pipeline.text.cleaning import normalised
 
 SETS = Path(__file__).parent.parent.parent / "bench" / "quality"
 HARBOUR = """# The harbour

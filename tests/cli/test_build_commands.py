@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.config import workspace_starter
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 from tests.commanding import said, workspace_in
 
 LONG_S = 40.0

@@ -208,7 +208,7 @@ def test_with_nothing_to_do_nothing_is_imported_that_researches_or_makes_notes(
     monkeypatch.setenv("RESEARCH_EMBEDDINGS", "auto")
     heavy = {"pydantic", "jinja2", "pyromark", "asyncio", "multiprocessing", "markupsafe", "httpx", "selectolax", "regex"}
     heavy |= {"watchdog", "numpy", "onnxruntime", "tokenizers"}
-    heavy |= {"pipeline.engine.loop", "pipeline.domain.session_rules", "pipeline.vault.stages", "pipeline.site.stages"}
+    heavy |= {"pipeline.engine.loop", "pipeline.domain.session", "pipeline.vault.stages", "pipeline.site.stages"}
 
     def told(command: str) -> str:
         code = (

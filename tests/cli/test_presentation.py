@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.cli.presentation import happened, log_line, show_lines
-from pipeline.cli.run_support import Lines
+from pipeline.cli.researching import Lines
 from pipeline.domain import fold
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode, encode
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.session_rules import progress
+from pipeline.domain.session import progress
 from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.errors import SearchFailed

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.batch.night_account import account
+from pipeline.batch.night_result import account
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.night_events import BatchEnded, QueryEnded, QuerySkipped, VaultFailed
 from pipeline.errors import TemplateInvalid

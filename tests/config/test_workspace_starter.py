@@ -11,7 +11,7 @@ from pipeline.config import workspace_starter
 from pipeline.config.settings import load_workspace
 from pipeline.config.workspace_starter import TemplateUpdate, set_aside, update_templates
 from pipeline.errors import UsageError
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 from pipeline.wiring import workspace_adapters
 from tests.store.samples import files_in
 

@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.documents.pdf_reader import read_pdf
 from pipeline.errors import ReadFailed
-from pipeline.text.normalise import normalised
+from pipeline.text.cleaning import normalised
 from tests.documents.pdfs import Line, pdf
 
 LONG = "an append-only log survives a power cut when every record is written out"

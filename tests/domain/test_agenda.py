@@ -16,7 +16,7 @@ from pipeline.domain import fold
 from pipeline.domain import steps as s
 from pipeline.domain.agenda import agenda
 from pipeline.domain.events import session_events as e
-from pipeline.domain.session_rules import ResearchSession, stamped
+from pipeline.domain.session import ResearchSession, stamped
 from pipeline.domain.state import SearchDone, SessionState
 from pipeline.domain.values import Gap, Hit
 from pipeline.research import StepResult

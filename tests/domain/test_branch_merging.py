@@ -8,10 +8,10 @@ from pipeline.domain.branch_merging import joined
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.records import Branch, Record, merge_run_id
-from pipeline.domain.session_rules import record_of, stamped, state_of
+from pipeline.domain.session import record_of, stamped, state_of
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 from tests.recorded import records, stream
 
 READS = [event for event in stream() if isinstance(event, e.PageRead)]

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.domain import fold
 from pipeline.domain.events import session_events as e
-from pipeline.domain.session_rules import MAX_QUERY, refusal
+from pipeline.domain.session import MAX_QUERY, refusal
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Paragraph, ReportSection, Sentence
 from tests.fakes import started

@@ -18,7 +18,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
 from pipeline.errors import LogDamaged, SchemaTooNew
-from pipeline.text.normalise import clean
+from pipeline.text.cleaning import clean
 from tests.recorded import records
 
 CLASSES: tuple[type[e.EventBase], ...] = tuple(dict.fromkeys(json_codec.MODELS.values()))

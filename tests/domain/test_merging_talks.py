@@ -16,7 +16,7 @@ from pipeline.domain.events.records import Branch, Record
 from pipeline.domain.talk import TalkState, next_step, talk_of
 from pipeline.domain.values import Cost
 from pipeline.engine.talk_loop import TalkLog, answer_question, finish_question
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 from tests.fakes import MemoryStore
 from tests.talks import read_pages, said, talk_context, talk_log
 

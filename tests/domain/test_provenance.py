@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline.domain.evidence_trail import sentences_of_report, why
-from pipeline.domain.session_rules import ResearchSession
+from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder

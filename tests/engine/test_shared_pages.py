@@ -14,7 +14,7 @@ from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.ports import Answer
 from pipeline.reasoners.model.prompts import Delimiters, PromptTemplates, view_of
-from pipeline.text.normalise import tokens
+from pipeline.text.cleaning import tokens
 from tests.fakes import FakeReasoner, Journal, MemoryStore, begun, context_for, report_bytes, seeded_latency, step_context_for
 from tests.seeds import FULL, SEED
 

@@ -25,7 +25,7 @@ from pipeline.cli.main import main
 from pipeline.domain.events import night_events as batch_events
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import Record
-from pipeline.domain.session_rules import ResearchSession
+from pipeline.domain.session import ResearchSession
 from pipeline.engine import loop
 from pipeline.errors import ExitCode
 from pipeline.ops import citation_audit

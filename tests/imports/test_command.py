@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.domain.events.json_codec import decode
-from pipeline.domain.session_rules import record_of
+from pipeline.domain.session import record_of
 from pipeline.store.file_store import FileStore
 from tests.commanding import everything as files_of
 from tests.commanding import said, workspace_in

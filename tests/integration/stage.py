@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pipeline.batch import due_queries, session_pool
-from pipeline.batch.night_account import BatchResult
+from pipeline.batch.night_result import BatchResult
 from pipeline.batch.session_index import read_all
 from pipeline.config.keys import Keys
 from pipeline.config.queue_schema import Query
@@ -24,7 +24,7 @@ from pipeline.documents.extraction_process import Extractor
 from pipeline.domain.budget import Budget
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.session_rules import ResearchSession
+from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import ResearchConfig
 from pipeline.errors import ResearchError

@@ -15,7 +15,7 @@ import pytest
 
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import Answered, CallSent, EventBase, PageRead, SearchCompleted, StepFailed
-from pipeline.domain.session_rules import ResearchSession
+from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import Cost
 from pipeline.ops.citation_audit import check

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from pipeline.domain.session_rules import ResearchSession
+from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.ops.citation_audit import check
 from pipeline.store.file_store import FileStore

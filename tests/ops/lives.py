@@ -20,9 +20,9 @@ from pipeline.batch.session_index import read_all
 from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import RunStarted
-from pipeline.domain.session_rules import state_of
+from pipeline.domain.session import state_of
 from pipeline.domain.summary import Summary
-from pipeline.engine.run_context import RunContext
+from pipeline.engine.stopping import RunContext
 from pipeline.errors import LogUnwritable
 from pipeline.ops.forgetting import (
     PRUNABLE,
@@ -39,7 +39,7 @@ from pipeline.ops.forgetting import (
 )
 from pipeline.store import verification
 from pipeline.store.file_store import FileStore
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 from pipeline.vault import build_vault
 from tests.fakes import MemoryStore, Ticks
 from tests.faults.filesystem import close_below, faulty

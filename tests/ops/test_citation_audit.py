@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.domain.session_rules import state_at
+from pipeline.domain.session import state_at
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Fact, Paragraph, ReportSection, Sentence
 from pipeline.ops.citation_audit import check

@@ -16,7 +16,7 @@ from pipeline.batch.session_index import read_all
 from pipeline.batch.session_lifecycle import has_work_left, reopen_session
 from pipeline.config.queue_schema import Query, Queue, Settings
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.session_rules import ResearchSession, state_of
+from pipeline.domain.session import ResearchSession, state_of
 from pipeline.errors import CommandRefused, EventRejected
 from pipeline.ops import citation_audit
 from pipeline.ops.forgetting import (

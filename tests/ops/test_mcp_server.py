@@ -20,7 +20,7 @@ from pipeline.errors import SessionUnknown
 from pipeline.ops.mcp_server import server_of
 from pipeline.ops.mcp_tools import Library
 from pipeline.store.file_store import FileStore
-from pipeline.text.normalise import normalised
+from pipeline.text.cleaning import normalised
 from tests.commanding import everything, said
 from tests.recorded import recorded
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.reasoners.passages import ReadPage, choose
-from pipeline.text.normalise import digest_of, normalised
+from pipeline.text.cleaning import digest_of, normalised
 from pipeline.text.questions import parse_question
 from pipeline.text.ranking import TermStatistics
 from pipeline.text.words import word_count

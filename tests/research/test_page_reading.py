@@ -14,7 +14,7 @@ from pipeline.reasoners.passages import ReadPage
 from pipeline.research.page_reading import sources_of
 from pipeline.research.quoted_facts import Found, facts_and_rejected
 from pipeline.research.step_context import StepContext
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 from pipeline.text.passages import blocks
 from pipeline.text.quotes import Span
 

@@ -18,13 +18,13 @@ from pipeline.domain.agenda import agenda
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import PageRead, ReportGenerated
 from pipeline.domain.reasoner_questions import PlanQuestion, Question
-from pipeline.domain.session_rules import ResearchSession
+from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import Failure, Iteration, PageObserved, SearchDone, SessionState, Worker
 from pipeline.domain.steps import FetchPage
 from pipeline.domain.values import Changes, EarlierSession, Fact, Hit, KnownSource, PlanNode, Reference, ResearchConfig
 from pipeline.ports import Answer
 from pipeline.research.report_assembly import earlier_session, session_changes
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 from pipeline.text.times import timestamp
 from tests.commanding import said, workspace_in
 from tests.fakes import A, FakeReasoner, Journal, MemoryStore, context_for, step_context_for

@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.ports import StoredPage
 from pipeline.search.index import Index, IndexedFile, Scope, Source
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 from pipeline.text.passages import passages
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pipeline.errors import StepError
 from pipeline.search.index import Index, Scope, Source
 from pipeline.search.vectors import ByMeaning, Meaning, cosine, nearest, packed
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 from tests.embedding_server import Stage, reply_to
 
 T = TypeVar("T")

@@ -17,7 +17,7 @@ from pipeline.domain.branch_merging import joined
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode
 from pipeline.domain.events.records import KINDS, MERGE
-from pipeline.domain.session_rules import ResearchSession
+from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import cost_of
 from pipeline.domain.values import Cost
 from pipeline.store.copying import OtherLog, copy_log

@@ -18,7 +18,7 @@ from unittest import mock
 
 from pipeline.batch import due_queries, session_pool
 from pipeline.batch.consolidation import Recaller, consolidate
-from pipeline.batch.night_account import BatchResult
+from pipeline.batch.night_result import BatchResult
 from pipeline.batch.session_index import read_all
 from pipeline.batch.session_pool import Batch
 from pipeline.config.queue_schema import Limits, Query, Queue, Settings
@@ -29,7 +29,7 @@ from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import RunStarted
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
-from pipeline.engine.run_context import RunContext
+from pipeline.engine.stopping import RunContext
 from pipeline.errors import LogError, ResearchError
 from pipeline.research import StepContext
 from pipeline.store.file_store import FileStore

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.domain.session_rules import ResearchSession
+from pipeline.domain.session import ResearchSession
 from pipeline.errors import LogUnwritable
 from tests.simulation.life import TROUBLED_NIGHTS, Life, life
 from tests.simulation.promises import broken, recorded

@@ -12,7 +12,7 @@ from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.events.night_events import SessionConsolidated
 from pipeline.domain.events.session_events import Answered
 from pipeline.domain.memory import cost_of_calls, remember
-from pipeline.domain.session_rules import ResearchSession
+from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import Cost
 from pipeline.errors import LogError

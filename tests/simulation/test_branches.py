@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.domain.session_rules import ResearchSession
+from pipeline.domain.session import ResearchSession
 from tests.fakes import report_bytes
 from tests.seeds import FULL, SEED
 from tests.simulation.branches import apart, chains, lived_apart, store_in, unite

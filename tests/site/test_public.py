@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.text.left_out_notes import without_blocks
+from pipeline.text.hidden_links import without_blocks
 from tests.commanding import said, workspace_in
 from tests.site.scratch import Scratch
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pipeline.domain.events.records import KINDS
 from pipeline.domain.events.upkeep_events import SessionForgotten
-from pipeline.domain.session_rules import record_of, stamped
+from pipeline.domain.session import record_of, stamped
 from pipeline.errors import EventRejected, ObjectMissing, VersionConflict, WorkspaceLocked
 from pipeline.ops.watching import Feed
 from pipeline.ports import EventStore

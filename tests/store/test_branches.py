@@ -14,14 +14,14 @@ from pipeline.domain.branch_merging import joined
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.records import Record, merge_run_id
 from pipeline.domain.events.upkeep_events import ObjectsPruned, SessionForgotten, SessionPruned
-from pipeline.domain.session_rules import record_of, stamped
+from pipeline.domain.session import record_of, stamped
 from pipeline.errors import LogForked, WorkspaceLocked
 from pipeline.store import segments
 from pipeline.store.copying import CopyReport, OtherLog, copy_log
 from pipeline.store.file_store import FileStore
 from pipeline.store.segments import ZEROS, parse, seal
 from pipeline.store.verification import StoredLog, verify
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 from tests.recorded import recorded, records, stream
 from tests.store.samples import files_in
 

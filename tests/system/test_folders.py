@@ -60,7 +60,7 @@ def test_a_small_tree_has_another_name_when_a_file_in_it_changes_comes_or_moves(
 
 def test_all_that_decides_what_a_note_says_counts_for_the_programs_id_and_each_room_has_its_own() -> None:
     names = {path.relative_to(path.parents[2]).as_posix() for path in sources("vault") if len(path.parts) > 3}
-    assert {"pipeline/system/templates.py", "pipeline/text/normalise.py"} <= names
+    assert {"pipeline/system/templates.py", "pipeline/text/cleaning.py"} <= names
     assert any(path.parent.name == "output" for path in sources("vault"))
     assert program_id("vault") != program_id("site")
 

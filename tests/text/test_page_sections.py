@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.normalise import tokens
+from pipeline.text.cleaning import tokens
 from pipeline.text.page_sections import Place, sections_of, shown_parts, with_marks
 from pipeline.text.quotes import Span
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.text.normalise import clean, normalised
+from pipeline.text.cleaning import clean, normalised
 from pipeline.text.passages import LARGEST, LONGEST_LIST, Passage, passages, without_open_end
 from pipeline.text.quotes import holds_quote
 from tests.text.pages import Made, pages

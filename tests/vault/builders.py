@@ -15,9 +15,9 @@ from pipeline.domain.events import night_events as n
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.records import Kind, Record
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.session_rules import ResearchSession, record_of, stamped
+from pipeline.domain.session import ResearchSession, record_of, stamped
 from pipeline.domain.state import plan_of
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 from pipeline.vault import BuildReport, build_vault
 from pipeline.vault.build import Mode
 from pipeline.vault.note import Note

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from pipeline.domain.events.session_events import PageRead
 from pipeline.errors import SystemRefused, UsageError
-from pipeline.text.normalise import one_line
+from pipeline.text.cleaning import one_line
 from pipeline.vault.export import BROWSERS, CitedSource, cited_sources, converted, page, portable, references
 from pipeline.vault.model import Quoted
 from pipeline.vault.note import block_id, citekey

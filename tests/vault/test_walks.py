@@ -21,7 +21,7 @@ import pytest
 
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.upkeep_events import NoteShown
-from pipeline.domain.session_rules import record_of, stamped
+from pipeline.domain.session import record_of, stamped
 from pipeline.store.file_store import FileStore
 from pipeline.vault import BuildReport, build_vault
 from pipeline.vault.build import Mode

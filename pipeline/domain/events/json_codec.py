@@ -9,14 +9,14 @@ from typing import Annotated, Any, Union, cast, get_args
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from pipeline.domain.events import night_events, session_events, talk_events, upkeep_events
+from pipeline.domain.events import import_events, night_events, session_events, talk_events, upkeep_events
 from pipeline.domain.events.session_events import SCHEMA_MAJOR, EventBase, RunStarted, UnknownEvent
 from pipeline.errors import LogDamaged, SchemaTooNew, UsageError
-from pipeline.text.normalise import one_line
+from pipeline.text.cleaning import one_line
 
 MODELS: dict[str, type[EventBase]] = {
     kind: model
-    for module in (session_events, night_events, talk_events, upkeep_events)
+    for module in (session_events, night_events, talk_events, upkeep_events, import_events)
     for model in vars(module).values()
     if isinstance(model, type) and issubclass(model, EventBase)
     for kind in get_args(model.model_fields["type"].annotation)

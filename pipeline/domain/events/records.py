@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Literal, NamedTuple, TypeVar, get_args
 
-from pipeline.text.normalise import digest_of, slug
+from pipeline.text.cleaning import digest_of, slug
 
 Kind = Literal["session", "batch", "memory", "talk", "vault", "prune", "import"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

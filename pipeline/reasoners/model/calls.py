@@ -32,7 +32,7 @@ from pipeline.reasoners.model.replies import (
     whole,
 )
 from pipeline.reasoners.model.roles import EFFORT_OF, ROLE_OF, Prices, answered_by, is_absurd, states_usage, total
-from pipeline.text.normalise import tokens
+from pipeline.text.cleaning import tokens
 from pipeline.text.redaction import Redaction
 
 _KEPT_OF_ERROR = 2_000  # bytes kept of an error reply

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from pipeline.errors import Malformed
 from pipeline.net.calls_and_replies import STRICT, parse
-from pipeline.text.normalise import one_line
+from pipeline.text.cleaning import one_line
 
 W = TypeVar("W", bound=BaseModel)
 Schema = Mapping[str, Any]

@@ -23,7 +23,7 @@ from pipeline.domain import reasoner_questions as q
 from pipeline.domain.values import Fact
 from pipeline.errors import TemplateInvalid
 from pipeline.reasoners.model.capabilities import Message
-from pipeline.text.normalise import clean, one_line, tokens
+from pipeline.text.cleaning import clean, one_line, tokens
 from pipeline.text.quotes import holds_quote
 
 _ANGLES = "<＜‹«〈《"

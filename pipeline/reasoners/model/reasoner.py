@@ -21,7 +21,7 @@ from pipeline.reasoners.model.json_reply import UnusableReply, parse_reply, pars
 from pipeline.reasoners.model.prompts import Delimiters, PromptTemplates, harmless, schema_of, view_of
 from pipeline.reasoners.model.replies import Content, CutOff, Meaning, NoCapacity, NoModel, TooLong, Unparsed, Withheld
 from pipeline.reasoners.model.roles import ROLE_OF, Prices
-from pipeline.text.normalise import tokens
+from pipeline.text.cleaning import tokens
 
 A = TypeVar("A", bound=Reply)
 

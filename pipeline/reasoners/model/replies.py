@@ -12,7 +12,7 @@ from typing import Any
 
 from pipeline.errors import Malformed
 from pipeline.net.calls_and_replies import DOWN, STRICT, Again, Failed, Refused, Reply, parse, parse_object
-from pipeline.text.normalise import one_line
+from pipeline.text.cleaning import one_line
 
 Hide = Callable[[str], str]
 

@@ -19,8 +19,9 @@ from pipeline.domain.state import COUNTED_OUTCOMES, OUTCOME_WORDS, status_words
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text import translations
-from pipeline.text.normalise import bill, clean, duration, money, one_line
+from pipeline.text.cleaning import clean, one_line
 from pipeline.text.times import clock_at
+from pipeline.text.wording import bill, duration, money
 from pipeline.vault.model import Card, News, Night, VaultModel, batch_of, nights_from, read_card
 from pipeline.vault.note import HOME, Note, View, grouped
 from pipeline.vault.notes.parts import best_link, cited, properties_of, topic_links, topic_of, topic_path

@@ -13,8 +13,9 @@ from pipeline.domain.state import SessionState, Worker, outcome_of
 from pipeline.domain.talk import Turn
 from pipeline.domain.values import EXTRACTIVE, BlockForm, Contradiction, Fact, Gap, Paragraph, Perspective, Sentence
 from pipeline.text import translations
-from pipeline.text.normalise import bill, name_slug, one_line, slug
+from pipeline.text.cleaning import name_slug, one_line, slug
 from pipeline.text.ranking import page_origin
+from pipeline.text.wording import bill
 from pipeline.vault.model import Card, CitedText, LoadedSession, VaultModel, numbers_of, signs
 from pipeline.vault.note import OWN_CLASS, Kind, View, block_id, grouped
 from pipeline.vault.output import escaping

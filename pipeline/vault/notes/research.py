@@ -13,15 +13,15 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote as encoded
 
+from pipeline.domain.events.import_events import NOT_CHECKED, Import
 from pipeline.domain.events.session_events import ReportGenerated
-from pipeline.domain.events.upkeep_events import NOT_CHECKED, Import
 from pipeline.domain.findings import facts_of, news_of, open_gaps, shown_pages, unused_facts
-from pipeline.domain.session_rules import counts_of
+from pipeline.domain.session import counts_of
 from pipeline.domain.state import GIVES_ORDERS, SessionState, Worker, search_nodes, status_words, workers_in_order
 from pipeline.domain.steps import FetchPage, ReadPages, SearchFor, parts_of
 from pipeline.domain.values import Fact
 from pipeline.text import translations
-from pipeline.text.normalise import one_line
+from pipeline.text.cleaning import one_line
 from pipeline.text.ranking import page_origin
 from pipeline.text.words import language_code
 from pipeline.vault.model import Card, LoadedSession, Quoted, Reading, is_lost, key_of, said_by

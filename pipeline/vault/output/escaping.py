@@ -21,7 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-from pipeline.text.normalise import clean, one_line
+from pipeline.text.cleaning import clean, one_line
 from pipeline.text.times import moment_of
 
 _ALWAYS = r"\\`*\[\]<>#^|$"

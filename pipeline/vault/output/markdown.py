@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import groupby
 
-from pipeline.text.normalise import clean
+from pipeline.text.cleaning import clean
 from pipeline.text.passages import Block, blocks
 from pipeline.vault.output.escaping import Inert, before_space, fenced, inert
 

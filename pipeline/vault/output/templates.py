@@ -17,7 +17,7 @@ from jinja2.runtime import Macro
 
 from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
 from pipeline.text import translations
-from pipeline.text.normalise import duration
+from pipeline.text.wording import duration
 from pipeline.vault.note import Kind, Note
 from pipeline.vault.output import escaping, markdown
 from pipeline.vault.output.escaping import Inert, Link

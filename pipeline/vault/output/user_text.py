@@ -44,7 +44,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from pipeline.system.files import read_bytes
-from pipeline.text.normalise import one_line
+from pipeline.text.cleaning import one_line
 from pipeline.vault.note import KINDS, OWN_TAGS, OWNED, SHARED_LISTS
 from pipeline.vault.output import frontmatter
 from pipeline.vault.output.frontmatter import Property

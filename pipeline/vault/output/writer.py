@@ -14,7 +14,7 @@ from itertools import compress
 
 from pipeline.errors import SystemRefused
 from pipeline.system.folders import Look, Obstacle, Tree
-from pipeline.text.normalise import digest_of
+from pipeline.text.cleaning import digest_of
 from pipeline.vault.build_cache import BuiltFile, Files
 from pipeline.vault.note import ATTIC
 from pipeline.vault.output import user_text

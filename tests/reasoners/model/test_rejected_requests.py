@@ -10,7 +10,7 @@ import pytest
 from pipeline import errors
 from pipeline.domain import reasoner_questions as q
 from pipeline.reasoners.model.capabilities import Capabilities
-from pipeline.text.normalise import tokens
+from pipeline.text.cleaning import tokens
 from tests.reasoners.model import kit
 from tests.reasoners.model.kit import GOOD, QUESTIONS, Script, ask, finished, reasoner_for, reply, said, thinking
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.batch.due_queries import decide
-from pipeline.batch.night_account import BatchResult, result_of
+from pipeline.batch.night_result import BatchResult, result_of
 from pipeline.batch.night_workers import open_night
 from pipeline.batch.session_pool import Batch
 from pipeline.config.queue_schema import Limits, ModelChoice, Query, Queue, Settings

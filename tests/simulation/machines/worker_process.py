@@ -15,7 +15,7 @@ from pipeline.domain.budget import Budget, CombinedBudget, SharedPart
 from pipeline.domain.events.session_events import EventBase, RunStarted
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
-from pipeline.engine.run_context import RunContext, Stop
+from pipeline.engine.stopping import RunContext, Stop
 from pipeline.ports import Answer
 from pipeline.ports.distribution import WORKER, entry_of
 from pipeline.research import StepContext

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from pipeline.text.normalise import clean
+from pipeline.text.cleaning import clean
 from pipeline.vault.note import Note
 from pipeline.vault.output import escaping
 from pipeline.vault.output.escaping import Link

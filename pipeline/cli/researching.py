@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from pipeline.batch.consolidation import Consolidated, Recaller
 from pipeline.batch.consolidation import consolidate as consolidate_sessions
-from pipeline.batch.night_account import spent_tonight
+from pipeline.batch.night_result import spent_tonight
 from pipeline.batch.session_pool import SESSIONS_AT_ONCE, Batch, with_limits
 from pipeline.cli.command_parts import read_sessions
 from pipeline.cli.presentation import happened, price
@@ -24,20 +24,21 @@ from pipeline.domain.events.night_events import PassagesEmbedded
 from pipeline.domain.events.session_events import NO_EVIDENCE, EventBase, ResearchFailed, RunStarted
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import EXTRACTIVE, Cost
-from pipeline.engine.run_context import Listener, RunContext, SteadyClock
+from pipeline.engine.stopping import Listener, RunContext, SteadyClock
 from pipeline.errors import UsageError
 from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask
 from pipeline.ops.unattended import UnattendedRun
 from pipeline.research import StepContext
-from pipeline.text.normalise import counted, first_few, one_line
+from pipeline.text.cleaning import one_line
 from pipeline.text.redaction import Redaction
+from pipeline.text.wording import counted, first_few
 from pipeline.wiring import log_writers
 from pipeline.wiring.session_adapters import AdapterFactory
 
 T = TypeVar("T")
 NO_OPTIONS = Request()
 _TICK_S = 0.5
-_log = logging.getLogger("pipeline.cli.run_support")
+_log = logging.getLogger("pipeline.cli.researching")
 
 
 def run_async(run: UnattendedRun, work: Coroutine[Any, Any, T]) -> T:

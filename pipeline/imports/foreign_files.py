@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.system.files import read_bytes
-from pipeline.text.normalise import one_line
+from pipeline.text.cleaning import one_line
 from pipeline.text.times import timestamp
 
 LARGEST = 64_000_000  # bytes of a file

@@ -1,4 +1,4 @@
-"""The context of a run: clock, deadline and limits; and its end, by a signal or at the deadline, with grace for what is open."""
+"""When a run stops: by a signal or at its deadline, with grace for what is open; and its clock and limits until then."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.normalise import clean, one_line, slug, tokens
+from pipeline.text.cleaning import clean, one_line, slug, tokens
 from pipeline.text.quotes import holds_quote
 
 ANY = st.text(st.characters(codec=None), max_size=80)

@@ -20,18 +20,18 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import begin_of
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.memory import cost_of_calls
-from pipeline.domain.session_rules import state_of
+from pipeline.domain.session import state_of
 from pipeline.domain.state import SessionState, cost_of, outcome_of, seconds_between, working_seconds
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import talk_of
 from pipeline.domain.values import Cost, minus, total
-from pipeline.engine.run_context import SIGNALLED
+from pipeline.engine.stopping import SIGNALLED
 from pipeline.errors import LOG_TROUBLE, ExitCode, LogError, ResearchError, most_urgent
 from pipeline.ports import EventStore
-from pipeline.text.normalise import one_line
+from pipeline.text.cleaning import one_line
 from pipeline.text.times import night_start, timestamp
 
-_log = logging.getLogger("pipeline.batch.night_account")
+_log = logging.getLogger("pipeline.batch.night_result")
 
 
 def ended_event(
