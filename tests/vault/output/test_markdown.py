@@ -114,13 +114,13 @@ KEPT = (
     ("`std::vector` grows.", "std::vector grows."),
     ("Names like `a_b` and `__init__` stay.", "Names like <code>a_b</code> and <code>__init__</code> stay."),
 )
-# Keys and addresses that only code may add.
+# Keys and addresses that only code may add; where an address was, the gap is seen.
 REMOVED = (
     ("It holds 45 records [E5].", "It holds 45 records."),
     ("It holds [E5][E6] records.", "It holds records."),
     ("It is so [E5-E7].", "It is so."),
     ("It is **so** [E5].", "It is <strong>so</strong>."),
-    ("Go to https://evil.example/?q=1 now.", "Go to now."),
+    ("Go to https://evil.example/?q=1 now.", "Go to […] now."),
 )
 # What Obsidian, Dataview, Templater, MathJax or a browser would obey; all of it is shown as words.
 OBEYED = (
