@@ -44,6 +44,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from pipeline.system.files import read_bytes
+from pipeline.system.folders import all_folders
 from pipeline.text.cleaning import one_line
 from pipeline.vault.note import KINDS, OWN_TAGS, OWNED, SHARED_LISTS
 from pipeline.vault.output import frontmatter
@@ -381,13 +382,16 @@ def asked_lines(vault: Path) -> list[AskedLine]:
     A note that cannot be read, or whose blocks do not pair up, has none: the build says so.
     """
     found: dict[AskedLine, None] = {}
-    for path in sorted(vault.rglob("*.md")):
-        top = path.relative_to(vault).parts[0]
-        if top.startswith(".") or top in ("my", "attic"):
-            continue
+    notes = [
+        (f"{vault}/{folder}/{name}", size)
+        for folder, held in all_folders(vault, aside=("my", "attic"))
+        for name, (size, _) in held.files.items()
+        if name.endswith(".md") and size <= _LARGEST
+    ]
+    for path, size in sorted(notes):
         with suppress(OSError, ValueError):
-            data = read_bytes(path, _LARGEST + 1, follow=False)
-            if len(data) > _LARGEST or b"ask:" not in data.lower():  # nearly always
+            data = read_bytes(path, size, follow=False)
+            if b"ask:" not in data.lower():  # nearly always
                 continue
             head, body = frontmatter.split(data.decode())
             if name := frontmatter.id_in(head):
