@@ -11,7 +11,7 @@ from typing import Any
 
 from pipeline.net.client import HttpClient, Policy
 from pipeline.net.guard import AddressGuard
-from pipeline.search.model_servers import EmbeddingClient, Reranker
+from pipeline.search.embedding_servers import EmbeddingClient, Reranker
 from pipeline.search.vectors import VectorModel
 from tests.ops.listening import listening
 

@@ -15,7 +15,7 @@ from pipeline.engine.recorder import Recorder
 from pipeline.engine.stopping import RunContext
 from pipeline.errors import CommandRefused, LogError
 from pipeline.ports import EventStore
-from pipeline.research.gathering import approval_of
+from pipeline.research.planning_and_searching import approval_of
 from pipeline.research.report_assembly import earlier_session
 from pipeline.text.cleaning import same_question
 from pipeline.text.times import timestamp

@@ -104,7 +104,7 @@ def _build_on_changes(console: Console, poll: bool, then: Callable[[], None], fa
     ``then`` is called after a build that wrote something, ``failed`` after each with its problem, or "". An event that any
     machine records in a database counts as a change too.
     """
-    from pipeline.ops.watching import Feed, FileWatcher, run_on_changes
+    from pipeline.ops.change_watching import Feed, FileWatcher, run_on_changes
 
     folder = console.folder
     (folder / "events" / "local").mkdir(parents=True, exist_ok=True)  # a folder must exist to be watched

@@ -110,8 +110,8 @@ def work(
     if lease > LONGEST_LEASE:
         raise click.BadParameter("it is 5m at most", param_hint="--lease")
     require_queue(console.folder)
-    from pipeline.cli.distributed_night import work_on_jobs
     from pipeline.cli.night import finish_batch
+    from pipeline.cli.shared_night import work_on_jobs
     from pipeline.wiring.postgres_adapters import show_dashboard
 
     if dashboard:

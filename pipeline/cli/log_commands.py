@@ -18,9 +18,9 @@ from pipeline.domain.events.records import KINDS, Record, kind_of
 from pipeline.domain.session import state_of
 from pipeline.domain.talk import talk_of
 from pipeline.errors import LOG_TROUBLE, ExitCode, LogError, StoreUnreachable, most_urgent
+from pipeline.ops.change_watching import Feed
 from pipeline.ops.citation_audit import Checked, Unsupported, check, check_talk
 from pipeline.ops.console_output import Console, end
-from pipeline.ops.watching import Feed
 from pipeline.ports import EventStore
 from pipeline.text.wording import counted
 from pipeline.wiring.store_adapters import repair_log, undecodable, verify_log

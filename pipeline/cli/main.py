@@ -48,9 +48,9 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "approve": ("session_commands", "Approve the plan of SESSION."),
         "cancel": ("session_commands", "End SESSION without a report."),
         "hide": ("build_commands", "Hide a note of the vault, or show it again."),
-        "forget": ("memory_commands", "Remove SESSION or an import for good, or what is old."),
+        "forget": ("forget_commands", "Remove SESSION or an import for good, or what is old."),
         "templates": ("setup_commands", "Bring the templates up to date with the program."),
-        "consolidate": ("memory_commands", ""),
+        "consolidate": ("forget_commands", ""),
     },
     "Several machines and other programs": {
         "merge": ("machine_commands", "Join sessions that two machines continued."),

@@ -84,7 +84,7 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
         end = ends_at(env.workspace.queue.settings.limits, datetime.now(UTC), request.until)
         env = in_its_night(env, request)
         if request.distribute is not None:
-            from pipeline.cli.distributed_night import distribute  # needs the extra `postgres`
+            from pipeline.cli.shared_night import distribute  # needs the extra `postgres`
 
             def finish(batch: str) -> dict[str, Any]:
                 return finish_batch(in_its_night(env), batch, end)

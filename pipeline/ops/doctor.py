@@ -39,8 +39,8 @@ from pipeline.net.calls_and_replies import Call, Good, Reply, Verdict, judged_by
 from pipeline.net.client import HttpClient, Policy
 from pipeline.net.guard import AddressGuard
 from pipeline.search.corpus_files import Corpus
+from pipeline.search.embedding_servers import EmbeddingClient
 from pipeline.search.local_model import files_of, missing_packages
-from pipeline.search.model_servers import EmbeddingClient
 from pipeline.text.cleaning import one_line
 from pipeline.text.times import moment_of
 from pipeline.text.wording import counted

@@ -17,7 +17,7 @@ from pipeline.domain.state import SessionState, Worker, workers_in_order
 from pipeline.domain.steps import PlainReading, ReadPages
 from pipeline.domain.values import Fact, Hit, Perspective, RejectedFact, ResearchConfig
 from pipeline.reasoners.passages import ReadPage, choose
-from pipeline.research.gathering import new_queries, today_of
+from pipeline.research.planning_and_searching import new_queries, today_of
 from pipeline.research.quoted_facts import Found, facts_and_rejected
 from pipeline.research.step_context import StepContext, StepResult, paid, unusable
 from pipeline.text.cleaning import one_line, tokens

@@ -9,7 +9,7 @@ from typing import Any
 from pipeline.domain import steps as s
 from pipeline.domain.events import session_events as e
 from pipeline.domain.state import SessionState
-from pipeline.research import gathering, report_assembly
+from pipeline.research import planning_and_searching, report_assembly
 from pipeline.research.step_context import StepContext, StepResult
 
 Pure = Callable[[Any, SessionState], StepResult]
@@ -17,24 +17,24 @@ Asking = Callable[[Any, SessionState, StepContext], Awaitable[StepResult]]
 
 _PURE: dict[type[s.Step], Pure] = {
     s.AskApproval: lambda _step, _state: StepResult((e.ApprovalRequested(),)),
-    s.StartWorker: gathering.start_worker,
-    s.NextRound: gathering.next_round,
-    s.FinishWorker: gathering.finish_worker,
-    s.FailWorker: gathering.fail_worker,
+    s.StartWorker: planning_and_searching.start_worker,
+    s.NextRound: planning_and_searching.next_round,
+    s.FinishWorker: planning_and_searching.finish_worker,
+    s.FailWorker: planning_and_searching.fail_worker,
     s.StartAnalysis: lambda step, _state: StepResult((e.AnalysisStarted(round=step.round),)),
-    s.FindGaps: gathering.find_gaps,
-    s.ExtendPlan: gathering.extend_plan,
+    s.FindGaps: planning_and_searching.find_gaps,
+    s.ExtendPlan: planning_and_searching.extend_plan,
     s.MakeReport: report_assembly.make_report,
     s.Complete: report_assembly.complete,
     s.Fail: lambda step, _state: StepResult((e.ResearchFailed(cause=step.cause, reason=step.reason),)),
 }
 
 _ASKING: dict[type[s.Step], Asking] = {
-    s.Survey: gathering.survey,
-    s.Plan: gathering.make_plan,
-    s.PlainPlan: gathering.make_plan,
-    s.SearchFor: gathering.search_for,
-    s.FetchPage: gathering.fetch_page,
+    s.Survey: planning_and_searching.survey,
+    s.Plan: planning_and_searching.make_plan,
+    s.PlainPlan: planning_and_searching.make_plan,
+    s.SearchFor: planning_and_searching.search_for,
+    s.FetchPage: planning_and_searching.fetch_page,
     s.ChoosePassages: report_assembly.choose_passages,
     s.Compare: report_assembly.compare,
 }

@@ -45,7 +45,7 @@ def postgres_store(folder: Path, address: str, patience_s: float = 30.0) -> Post
         if not bucket:
             return usual
         try:
-            from pipeline.store.buckets import Bucket
+            from pipeline.store.object_storage import Bucket
         except ImportError as error:
             hint = "install it with: pip install 'night-research[objects]'"
             raise UsageError(f"an object storage needs obstore: {error}", hint=hint) from None

@@ -116,7 +116,9 @@ def build(folder: Path, mode: Mode = "new", documents: Path | None = None) -> Bu
         workspace_starter.lay_out(folder, "vault")
 
     def record(drafts: Any) -> None:
-        from pipeline.wiring.log_writers import record_decisions  # only after a decision: it takes longer than such a build
+        from pipeline.wiring.log_writers import (
+            record_decisions,  # only after a decision: it takes longer than such a build
+        )
 
         record_decisions(folder, drafts)
 

@@ -22,8 +22,8 @@ from click.testing import CliRunner
 
 from pipeline.batch.due_queries import ANYWHERE, decide
 from pipeline.batch.night_result import BatchResult, result_of
-from pipeline.batch.night_workers import MOST_FRUITLESS, NightWorker, close_batch, open_night
 from pipeline.batch.session_pool import Batch
+from pipeline.batch.shared_night import MOST_FRUITLESS, NightWorker, close_batch, open_night
 from pipeline.cli.main import cli
 from pipeline.config.queue_schema import ModelChoice, Queue
 from pipeline.config.services import config_for

@@ -20,8 +20,8 @@ from pipeline.domain.session import ResearchSession, stamped
 from pipeline.domain.state import SearchDone, SessionState
 from pipeline.domain.values import Gap, Hit
 from pipeline.research import StepResult
-from pipeline.research.gathering import find_gaps
 from pipeline.research.performing import perform, perform_pure
+from pipeline.research.planning_and_searching import find_gaps
 from tests.fakes import Journal, MemoryStore, started, step_context_for
 from tests.recorded import SMALL, after, before, stream
 from tests.seeds import FULL

@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.domain.events.records import Record
 from pipeline.errors import StoreUnreachable
-from pipeline.ops.watching import Feed, FileWatcher, run_on_changes
+from pipeline.ops.change_watching import Feed, FileWatcher, run_on_changes
 from tests.fakes import MemoryStore
 from tests.store.samples import records
 
@@ -71,7 +71,7 @@ def test_where_the_system_cannot_tell_it_looks_again_and_again(folder: Path, mon
         def stop(self) -> None:
             raise RuntimeError("it was never started")
 
-    monkeypatch.setattr("pipeline.ops.watching.Observer", Full)
+    monkeypatch.setattr("pipeline.ops.change_watching.Observer", Full)
     with watching(folder) as watch:
         assert watch.polls
         (folder / "sub" / "a.j2").write_text("two, and longer")

@@ -8,7 +8,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import chosen_pages
 from pipeline.domain.state import SessionState, plan_of
 from pipeline.domain.values import EarlierSession, Hit, Perspective, Recalled, RecalledStatement, ResearchConfig, Statement
-from pipeline.research.gathering import recalled_pages
+from pipeline.research.planning_and_searching import recalled_pages
 from tests.fakes import MemoryStore
 from tests.vault.builders import Scribe
 

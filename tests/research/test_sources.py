@@ -11,8 +11,8 @@ from pipeline.domain.findings import chosen_pages, may_be_read, open_gaps
 from pipeline.domain.state import Analysis, Iteration, PageObserved, ReportPart, SearchDone, SessionState, Worker
 from pipeline.domain.steps import FindGaps
 from pipeline.domain.values import Fact, Gap, Hit, Perspective, PlanNode, ResearchConfig
-from pipeline.research.gathering import NOT_SEARCHED, approval_of, find_gaps
 from pipeline.research.page_reading import sources_of
+from pipeline.research.planning_and_searching import NOT_SEARCHED, approval_of, find_gaps
 from pipeline.research.report_assembly import limits
 from tests.fakes import Journal, MemoryStore, step_context_for
 

@@ -12,7 +12,7 @@ from pipeline.domain.events.records import KINDS
 from pipeline.domain.events.upkeep_events import SessionForgotten
 from pipeline.domain.session import record_of, stamped
 from pipeline.errors import EventRejected, ObjectMissing, VersionConflict, WorkspaceLocked
-from pipeline.ops.watching import Feed
+from pipeline.ops.change_watching import Feed
 from pipeline.ports import EventStore
 from tests.fakes import batches
 from tests.store.samples import record, records

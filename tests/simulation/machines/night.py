@@ -15,8 +15,8 @@ from typing import Any
 
 from pipeline.batch.due_queries import decide
 from pipeline.batch.night_result import BatchResult, result_of
-from pipeline.batch.night_workers import open_night
 from pipeline.batch.session_pool import Batch
+from pipeline.batch.shared_night import open_night
 from pipeline.config.queue_schema import Limits, ModelChoice, Query, Queue, Settings
 from pipeline.config.services import config_for
 from pipeline.domain.budget import Caps

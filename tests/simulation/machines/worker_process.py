@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.batch.night_workers import NightWorker
+from pipeline.batch.shared_night import NightWorker
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.budget import Budget, CombinedBudget, SharedPart
 from pipeline.domain.events.session_events import EventBase, RunStarted

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from pipeline.cli.main import cli
 from pipeline.errors import LogUnwritable, ObjectMissing
-from pipeline.store.buckets import Bucket
+from pipeline.store.object_storage import Bucket
 from pipeline.store.postgres import PostgresStore
 from pipeline.store.verification import findings_in
 

@@ -17,8 +17,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from pipeline.batch.night_workers import NightWorker, open_night
 from pipeline.batch.session_pool import PASSED
+from pipeline.batch.shared_night import NightWorker, open_night
 from pipeline.cli.researching import Lines, batch_of, context_of, in_its_night, prepare, run_async, sessions_at_once
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, environment_of
 from pipeline.config.services import LOCAL
@@ -30,9 +30,9 @@ from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
 from pipeline.engine.stopping import RunContext
 from pipeline.errors import ExitCode, LogError
+from pipeline.ops.change_watching import Feed
 from pipeline.ops.console_output import PRINTED
 from pipeline.ops.unattended import UnattendedRun
-from pipeline.ops.watching import Feed
 from pipeline.ports.distribution import RESEARCH, WORKER, Night, entry_of
 from pipeline.research import StepContext
 from pipeline.text.times import night_of

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 QUIET_S = 0.12  # without another change, before the function runs
 PATIENCE_S = 0.6  # after the first change, at most
 POLL_S = 0.4
-_log = logging.getLogger("pipeline.ops.watching")
+_log = logging.getLogger("pipeline.ops.change_watching")
 _CHANGES = {"created", "modified", "moved", "deleted", "closed"}  # not: opened or read, which the function itself does
 _TEMPORARY = ("~", ".tmp", ".swp", ".swx", ".part")
 

@@ -41,7 +41,7 @@ from pipeline.research import StepContext
 from pipeline.text.cleaning import one_line
 from pipeline.text.times import timestamp
 
-_log = logging.getLogger("pipeline.batch.night_workers")
+_log = logging.getLogger("pipeline.batch.shared_night")
 
 ADVANCE_S = 10.0  # between two looks at what a night waits for and the queue lacks
 MOST_FRUITLESS = 5  # workers that a session may cost without recording anything

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from pipeline.cli.run_environment import RunEnvironment
 
-_log = logging.getLogger("pipeline.cli.memory_commands")
+_log = logging.getLogger("pipeline.cli.forget_commands")
 _KIND = click.Choice(forgetting.PRUNABLE)
 
 

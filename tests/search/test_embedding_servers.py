@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pipeline.domain.budget import Budget, Caps, CombinedBudget, paying
 from pipeline.errors import BudgetSpent, Malformed, ProviderRefused, ServiceFailed, ServiceUnavailable
 from pipeline.net.calls_and_replies import Reply
-from pipeline.search.model_servers import EmbeddingClient, usage_in, vectors_in
+from pipeline.search.embedding_servers import EmbeddingClient, usage_in, vectors_in
 from pipeline.search.vectors import LONGEST, Embedded
 from pipeline.text.redaction import Secret
 from tests.embedding_server import Stage, reply_to, vector_of
