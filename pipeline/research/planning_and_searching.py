@@ -31,9 +31,7 @@ MAX_GAPS = 6  # of a round
 MOST_QUERIES = 20
 MAX_EARLIER_FACTS = 40
 BASIC = "basic-facts"  # the id of the first perspective
-NOT_SEARCHED = (
-    "Came up while reading, and was not searched for in these words; the parts of pages that were read do not answer it"
-)
+NOT_SEARCHED = "Came up while reading, not searched for in these words; the parts of pages that were read do not answer it"
 _NAMED = 2  # pages that come nearest to an open question and were not read
 _ALIKE = 0.7  # of the words of two questions that ask the same
 _MORE = 3  # times as many hits are asked for where only some are allowed
