@@ -111,7 +111,7 @@ def _judged(reply: Reply) -> Verdict:
 
 
 def cassette(exchange: Exchange, *, record: bool = False, secrets: Iterable[Secret] = ()) -> AbstractContextManager[Any]:
-    """Return the cassette of an exchange: played back, and nothing sent; or recorded anew, without secrets."""
+    """Return the cassette of an exchange: played back, and nothing sent; or recorded again, without secrets."""
     redaction = Redaction([*secrets, exchange.key])
     recorder = vcr.VCR(
         record_mode="all" if record else "none",

@@ -1,4 +1,4 @@
-"""``python -m tests.record_cassettes``: record the cassettes anew, from the services themselves.
+"""``python -m tests.record_cassettes``: record the cassettes again, from the services themselves.
 
 The keys come from the environment or ``.env`` as the program reads them; a service that is not set up keeps its cassettes.
 A few searches and two short answers of a model are paid for.
