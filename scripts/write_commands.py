@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from pipeline.cli.main import GROUPS, OLDER, cli
+from pipeline.cli.run_commands import retry, run
 
 PAGE = Path(__file__).parent.parent / "docs" / "commands.md"
 BEGINNING = """\
@@ -18,16 +19,16 @@ BEGINNING = """\
 
 This page is made from the help of the commands: `research COMMAND --help` prints the same. A `SESSION` is named by its id, or by
 the id of its question, which means the latest session; an `ID` is the id of a question. `research list` prints both. Results go
-to stdout, messages to stderr.
-[Exit codes](every-night.md#exit-codes) are in the page on nights.
+to stdout, messages to stderr; [exit codes](every-night.md#exit-codes) are in the page on nights.
 
 Options before the command:
+
 """
 
 
 def written() -> str:
     """Return the page: the groups of commands, then the older names."""
-    lines = [BEGINNING, *_options(cli)]
+    lines = [BEGINNING + "\n".join(_options(cli))]
     for title, commands in GROUPS.items():
         lines.append(f"\n## {title}")
         for name in commands:
@@ -55,26 +56,23 @@ def _command(path: str, command: click.Command) -> Iterator[str]:
 
 
 def _options(command: click.Command) -> Iterator[str]:
-    """Yield the rows of the table of a command's own options."""
+    """Yield a line for each option of a command. Those that ``retry`` shares with ``run`` are only named."""
+    like_run = [option.name for option in run.params] if command is retry else []
+    shared = []
     with click.Context(command) as context:
-        records = [
-            found
-            for one in command.params
-            if isinstance(one, click.Option) and not one.hidden and (found := one.get_help_record(context))
-        ]
-    if records:
-        yield from ("| option | meaning |", "|---|---|")
-    for names, meaning in records:
-        written = ", ".join(f"`{name}`" for name in names.split(", "))
-        yield f"| {_cell(written)} | {_cell(_line(meaning))} |"
+        for option in command.params:
+            if not isinstance(option, click.Option) or option.hidden or not (found := option.get_help_record(context)):
+                continue
+            if option.name in like_run:
+                shared.append(f"`{option.opts[-1]}`")
+            else:
+                yield f"- {', '.join(f'`{name}`' for name in found[0].split(', '))}: {_line(found[1])}"
+    if shared:
+        yield f"Of the options of `research run`, it has {', '.join(shared)}."
 
 
 def _line(text: str) -> str:
     return " ".join(text.split())
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", r"\|")
 
 
 if __name__ == "__main__":

@@ -51,10 +51,10 @@ _log = logging.getLogger("pipeline.cli.ask_command")
 @click.command()
 @click.argument("words", nargs=-1, metavar="[SESSION] [QUESTION]")
 @click.option("--topic", metavar="TAG", help="Ask the pages of all sessions with this tag.")
-@click.option("--all", "everything", is_flag=True, help="Ask the pages of all sessions; also the default without SESSION.")
+@click.option("--all", "everything", is_flag=True, help="Ask the pages of all sessions, as without SESSION.")
 @click.option("--continue", "goes_on", is_flag=True, help="Continue the latest talk, or the latest one about SESSION or TAG.")
 @click.option("--max-cost", type=amount, metavar="USD", help="The most that a model may cost in this talk.")
-@click.option("--deeper", is_flag=True, help="Also queue the question: the next run researches it, in a fast session.")
+@click.option("--deeper", is_flag=True, help="Also queue the question, for a fast session of the next run.")
 @click.pass_obj
 def ask(
     console: Console,
@@ -67,8 +67,7 @@ def ask(
 ) -> None:
     """Answer QUESTION from stored pages and your documents; never from the web. Without QUESTION, answer lines from stdin.
 
-    SESSION is a session's id or its query's id. An answer has at most 120 words, each passage with its quote and its place. Exit
-    code 5: nothing that is stored is near, or it does not say.
+    Exit code 5: nothing that is stored is near, or it does not say.
     """
     env = in_its_night(environment_of(console))
     known = read_sessions(console, env.store)

@@ -33,14 +33,12 @@ _PORT = 8420
 
 
 @click.command()
-@click.option("--all", "everything", is_flag=True, help="Rebuild every file, also unchanged ones; the bytes are the same.")
-@click.option(
-    "--check", is_flag=True, help="Print what would change in the vault and write nothing; exit code 1 if it is not up to date."
-)
+@click.option("--all", "everything", is_flag=True, help="Make every file again, with the same bytes.")
+@click.option("--check", is_flag=True, help="Only print what would change in the vault; exit code 1 if anything would.")
 @click.option("--no-site", is_flag=True, help="Do not build the web site.")
 @click.pass_obj
 def build(console: Console, everything: bool, check: bool, no_site: bool) -> None:
-    """Build the vault from the events and templates, and the web site from the vault. Only files that differ are written."""
+    """Build vault and site from events and templates. Only files that differ are written."""
     report = bring_vault_up_to_date(console, "check" if check else "all" if everything else "new")
     written, removed = ("to write", "to remove") if check else ("written", "removed")
     lines = [f"{counted(len(report.written), 'note')} {written}, {len(report.removed)} {removed}, {report.unchanged} unchanged"]
@@ -66,7 +64,7 @@ def build(console: Console, everything: bool, check: bool, no_site: bool) -> Non
 
 
 @click.command()
-@click.option("--poll", is_flag=True, help="Poll for changes, for file systems that do not report them.")
+@click.option("--poll", is_flag=True, help="For file systems that report no changes.")
 @click.pass_obj
 def watch(console: Console, poll: bool) -> None:
     """Build vault and site now, and again whenever a template is saved or an event is recorded. Ctrl-C ends it."""
@@ -76,14 +74,14 @@ def watch(console: Console, poll: bool) -> None:
 
 @click.command()
 @click.option("--port", type=click.IntRange(0, 65535), default=_PORT, show_default=True, help="0 picks a free port.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Another address of this machine, for your own network.")
-@click.option("--poll", is_flag=True, help="Poll for changes, for file systems that do not report them.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Another address of this machine.")
+@click.option("--poll", is_flag=True, help="For file systems that report no changes.")
 @click.pass_obj
 def serve(console: Console, port: int, host: str, poll: bool) -> None:
     """Serve the site; pages reload when templates or events change, and passages can be called useful or wrong. Ctrl-C ends it.
 
-    Usually only this machine can read it. With --host whoever has the printed address, which holds a token, can too: it is not
-    encrypted, so use it in a network that you trust.
+    Only this machine can read it; with --host, whoever has the printed address, which holds a token. It is not encrypted: use it
+    in a network that you trust.
     """
     from pipeline.site.serve import Server
     from pipeline.wiring.log_writers import rate
@@ -144,15 +142,14 @@ def _build_on_changes(console: Console, poll: bool, then: Callable[[], None], fa
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NOTE]...")
-@click.option("--undo", is_flag=True, help="Generate NOTE again, which was hidden or deleted in the vault.")
+@click.option("--undo", is_flag=True, help="Make NOTE again, which was hidden or deleted in the vault.")
 @click.option("--all", "everything", is_flag=True, help="With --undo: all hidden notes.")
 @click.pass_obj
 def hide(console: Console, names: tuple[str, ...], undo: bool, everything: bool) -> None:
-    """Hide NOTE: a path in the vault, the id of a note, or a session or an import, which means all its notes.
+    """Hide NOTE: a path in the vault, a note's id, or a session or an import, which means all its notes.
 
-    A hidden note is removed from vault and site, and links to it become plain text. Deleting a note in the vault does the same.
-    The research stays in the log; --undo brings the note back. Text that you wrote in it moves to vault/attic. Without NOTE, the
-    hidden notes are listed.
+    It is removed from vault and site, as when you delete it in the vault; text that you wrote in it moves to vault/attic. The
+    research stays in the log. Without NOTE, the hidden notes are listed.
     """
     from pipeline.domain.events.upkeep_events import NoteHidden, NoteShown
     from pipeline.wiring.log_writers import record_decisions

@@ -45,13 +45,12 @@ def init_store(console: Console, address: str, print_roles: bool) -> None:
 @store.command("copy")
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
-@click.option("--check", is_flag=True, help="Print what would be copied and write nothing; exit code 1 if there is any.")
+@click.option("--check", is_flag=True, help="Only print what would be copied; exit code 1 if there is any.")
 @click.pass_obj
 def copy_store(console: Console, source: str, target: str, check: bool) -> None:
-    """Copy the whole log FROM one store TO another: each the folder of a workspace, whose files are meant, or the address of a
-    database.
+    """Copy the whole log FROM one store TO another: each the folder of a workspace or the address of a database.
 
-    Every record is verified before it is copied. What is there already is not copied again, so it may be repeated at any time.
+    Every record is verified first. What is there already is not copied again.
     """
     require_psycopg()
     from pipeline.wiring import postgres_adapters
@@ -84,7 +83,7 @@ def _lines(report: Any, source: str, target: str, *, check: bool) -> list[str]:
 @click.command()
 @click.option("--until", metavar="TIME", help='End at this time: 06:30, "06:30 Europe/Berlin", 2026-11-22T06:30.')
 @click.option(
-    "--sessions", type=click.IntRange(min=1), metavar="N", help="Work on N sessions at once; default: as many as a run."
+    "--sessions", type=click.IntRange(min=1), metavar="N", help="Work on N sessions at once.  [default: as many as a run]"
 )
 @click.option(
     "--lease",
@@ -92,16 +91,16 @@ def _lines(report: Any, source: str, target: str, *, check: bool) -> list[str]:
     default="30s",
     show_default=True,
     metavar="TIME",
-    help="After so long without a sign of life, 5m at most, other workers take over this one's sessions.",
+    help="After so long without a sign of life, 5m at most, others take over its sessions.",
 )
 @click.option("--builds", is_flag=True, help="Also build vault and site here, when a night is over.")
 @click.option(
     "--schedule",
     metavar="CRON",
     default="",
-    help='Begin the night at these times, in UTC: "15 2 * * *". Of all workers with the same times one does it.',
+    help='Begin the night at these times, in UTC: "15 2 * * *". One of all workers with the same times does it.',
 )
-@click.option("--dashboard", is_flag=True, help="Take no session: show the queue of jobs on its engine's own page.")
+@click.option("--dashboard", is_flag=True, help="Only show the queue of jobs, on its engine's own page.")
 @click.pass_obj
 def work(
     console: Console, until: str | None, sessions: int | None, lease: timedelta, builds: bool, schedule: str, dashboard: bool

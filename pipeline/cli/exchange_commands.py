@@ -54,11 +54,10 @@ _EXPORTS = "exports.json"
 @click.option("--all", is_flag=True, hidden=True, expose_value=False)  # of the older name `references`
 @click.pass_obj
 def export(console: Console, session: str | None, form: str | None, out: str | None) -> None:
-    """Write the report of SESSION to one file that needs nothing beside it: every citation is a footnote with its quote.
+    """Write the report of SESSION to one file, with each citation and its quote as a footnote.
 
     pdf needs Chromium or Chrome; docx, epub and bibtex need pandoc. csl-json and bibtex are the sources that the report cites, or
-    all reports without SESSION, for Zotero, pandoc and LaTeX. A source's key, such as handbook2024append-9c1f, never changes; it
-    is an alias of the source's note in the vault.
+    all reports without SESSION.
     """
     folder, local = console.folder, console.folder / "events" / "local"
     require_workspace(folder)
@@ -140,15 +139,15 @@ FORMATS = ("go-research", "go-research-events", "aidaemon", "got")
 @click.command("import")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--as", "form", type=click.Choice(FORMATS), help="Read only this format.  [default: found out by the files]")
-@click.option("--dry-run", is_flag=True, help="Print what would be imported and change nothing.")
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="A topic for all of it; may be given several times.")
+@click.option("--dry-run", is_flag=True, help="Only print what would be imported.")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="A topic for all of it (repeatable).")
 @click.option("--queue", is_flag=True, help="Add the questions that are still open to queries.yaml.")
 @click.pass_obj
 def import_(console: Console, path: Path, form: str | None, dry_run: bool, tags: tuple[str, ...], queue: bool) -> None:
     """Import the sessions of another program at PATH, a file or a folder: go-research, aidaemon, or a Graph of Thought.
 
-    They get session notes that say that nothing in them is checked; no report, answer or export cites them. A second import
-    records nothing. Exit code 1: something could not be read, and a message says what and why.
+    Nothing in them is checked, and no report, answer or export cites them. A second import records nothing. Exit code 1:
+    something could not be read.
     """
     if not (path.is_dir() or path.is_file()):
         what = "is neither a file nor a folder" if path.exists() else "does not exist"

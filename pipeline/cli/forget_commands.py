@@ -51,16 +51,16 @@ def consolidate(console: Console) -> None:
 @click.command()
 @click.argument("session", required=False)
 @click.option("--older-than", type=length, metavar="TIME", help="Without SESSION: forget what is older than this, such as 90d.")
-@click.option("--only", "kind", type=_KIND, help="Of what is old, only this kind.")
+@click.option("--only", "kind", type=_KIND, help="Only this kind of what is old.")
 @click.option("--by-settings", is_flag=True, help="Forget what is older than `keep` in queries.yaml says.")
 @click.option("--dry-run", is_flag=True, help="Print what would go by age, and change nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask before SESSION goes; what goes by age is never asked about.")
+@click.option("--yes", is_flag=True, help="Do not ask before SESSION goes.")
 @click.pass_obj
 def forget(console: Console, /, session: str | None, older_than: timedelta | None, by_settings: bool, **options: Any) -> None:
     """Remove SESSION or an import for good: its log and notes, what only it uses, and what nights, memory, talks say of it.
 
-    Or remove by age: prompts and replies of models, pages that no report cites, logs of sessions, originals of imports. Reports
-    stay. Nothing goes that is not consolidated, of a session that has not ended or is the latest on a recurring question.
+    Or what is old, without asking: prompts and replies of models, pages that no report cites, logs of sessions, originals of
+    imports. Reports stay, and all of a session that is not consolidated, has not ended, or is the latest on a recurring question.
     """
     kind, dry_run, yes = options["kind"], options["dry_run"], options["yes"]
     by_age = older_than is not None or by_settings

@@ -31,15 +31,13 @@ ENDINGS = frozenset({"research.completed", "research.failed", "research.cancelle
 
 @click.command()
 @click.argument("session", required=False)
-@click.option(
-    "-f", "--follow", is_flag=True, help="Keep printing new events until SESSION ends; without SESSION, of all sessions."
-)
+@click.option("-f", "--follow", is_flag=True, help="Go on with new events until SESSION ends; without SESSION, of all.")
 @click.option(
     "--type",
     "types",
     multiple=True,
     metavar="TYPE",
-    help="Only events of this type: page.read, or worker for all of worker.*; may be given several times.",
+    help="Only events of this type (repeatable): page.read, or worker for all of worker.*.",
 )
 @click.pass_obj
 def log(console: Console, session: str | None, follow: bool, types: tuple[str, ...]) -> None:
@@ -85,9 +83,7 @@ def log(console: Console, session: str | None, follow: bool, types: tuple[str, .
 
 
 @click.command()
-@click.option(
-    "--repair", is_flag=True, help="Keep the intact part of damaged files and a copy of the original; write off missing sessions."
-)
+@click.option("--repair", is_flag=True, help="Keep the sound part of damaged files, and a copy; write off missing sessions.")
 @click.pass_obj
 def verify(console: Console, repair: bool) -> None:
     """Check the whole log: every record's hash, the chain, every stored page, and that each quote is in its page."""

@@ -22,14 +22,12 @@ from pipeline.wiring.log_writers import context_of, copy_log
 
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False), required=False, metavar="[DIR]")
-@click.option(
-    "--check", is_flag=True, help="Print what would be copied and joined and write nothing; exit code 1 if there is any."
-)
+@click.option("--check", is_flag=True, help="Only print what would be copied and joined; exit code 1 if there is any.")
 @click.pass_obj
 def merge(console: Console, directory: Path | None, check: bool) -> None:
     """Join sessions that two machines continued. With DIR, another workspace, copy first what this one lacks.
 
-    Every file of DIR is verified before it is copied; one that cannot be is named and left out. Then vault and site are built.
+    Every file of DIR is verified first; one that is not sound is named and left out. Then vault and site are built.
     """
     env = environment_of(console)
     with unattended_run(console, "research merge") as run, run.lock(None):
@@ -61,10 +59,10 @@ def merge(console: Console, directory: Path | None, check: bool) -> None:
 @click.command()
 @click.argument("session")
 @click.option("--to", "machine", required=True, metavar="NAME", help="The machine that goes on with it.")
-@click.option("--why", default="", metavar="TEXT", help="The reason; the log shows it.")
+@click.option("--why", default="", metavar="TEXT", help="The reason, for the log.")
 @click.pass_obj
 def handoff(console: Console, session: str, machine: str, why: str) -> None:
-    """Hand SESSION over: only runs of the machine NAME go on with it. Hand it over to this machine to take it back."""
+    """Hand SESSION over: only runs of the machine NAME go on with it. This machine's name takes it back."""
 
     name = one_line(machine, 100)
     if not name:

@@ -121,7 +121,10 @@ class _Flag(click.Option):
 @click.version_option(__version__, prog_name="research")
 @click.pass_context
 def cli(ctx: click.Context, folder: Path, quiet: bool, verbose: bool, as_json: bool, no_color: bool) -> None:
-    """Research the questions in queries.yaml; keep every answer in an event log; write the notes of an Obsidian vault."""
+    """Research the questions in queries.yaml; keep every answer in an event log; write the notes of an Obsidian vault.
+
+    A SESSION is named by its id, or by the id of its question, which means the latest session; an ID is the id of a question.
+    """
     terminal = sys.stderr is not None and sys.stderr.isatty()
     refuse_unprintable(folder)
     ctx.obj = Console(folder, quiet, verbose, as_json, color=terminal and not no_color, terminal=terminal)

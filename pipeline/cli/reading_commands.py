@@ -42,8 +42,7 @@ _MOST_ORIGINS = 3
 def why(console: Console, session: str, words: str) -> None:
     """Show what a sentence of SESSION's report rests on. WORDS are some words of it, or a fact's id.
 
-    From the sentence to its facts, their quotes, the pages, the searches that found them, and the thoughts and perspectives
-    behind them; what speaks against it; and what you called useful or wrong.
+    Its facts, quotes, pages, searches and perspectives; what speaks against it; what you called useful or wrong.
     """
     store = workspace_store(console.folder)
     state = ResearchSession.open(store, session_named(console.folder, store, session)).state
@@ -159,7 +158,7 @@ STATUSES = (
 
 
 @click.command("list")
-@click.option("--why", is_flag=True, help="Print the reason for the status of each query.")
+@click.option("--why", is_flag=True, help="Also the reason for each status.")
 @click.option(
     "--status",
     "statuses",
@@ -167,10 +166,10 @@ STATUSES = (
     type=click.Choice(STATUSES),
     help="Only queries with this status; due: all that the next run will research.",
 )
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only queries with this tag; may be given several times.")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only queries with this tag (repeatable).")
 @click.pass_obj
 def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[str, ...]) -> None:
-    """List the queries with their latest sessions and reports, then sessions whose query was removed, then imports."""
+    """List the queries with their latest sessions and reports, then sessions of removed queries, then imports."""
     workspace, store = load_workspace(console.folder), store_of(console.folder)
     report_left_out(console, workspace)
     known = read_sessions(console, store)

@@ -33,32 +33,26 @@ from pipeline.wiring.store_adapters import require_queue
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS = (
-    click.option(
-        "--tag", "tags", multiple=True, metavar="TAG", help="Also all queries with this tag; may be given several times."
-    ),
+    click.option("--tag", "tags", multiple=True, metavar="TAG", help="Also all queries with this tag (repeatable)."),
     click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Research at most N queries."),
     click.option("--deadline", metavar="TIME", help='End the run at this time: 06:30, "06:30 Europe/Berlin", 2026-11-22T06:30.'),
     click.option("--max-cost", type=amount, metavar="USD", help="This run may spend so much, whatever the night has spent."),
-    click.option(
-        "--distribute", is_flag=True, help="Let workers research the queries (research work, on any machine); needs PostgreSQL."
-    ),
+    click.option("--distribute", is_flag=True, help="Let workers (research work) on any machine do it; needs PostgreSQL."),
     click.option(
         "--worker-wait",
         type=length,
         default="10m",
         show_default=True,
         metavar="TIME",
-        help="With --distribute: end the run if no worker can take what is left for this long.",
+        help="With --distribute: give up if no worker can take what is left for so long.",
     ),
-    click.option(
-        "--dry-run", is_flag=True, help="Print what the run would do and what it may cost; write nothing, contact no service."
-    ),
+    click.option("--dry-run", is_flag=True, help="Only print what the run would do and may cost; contact no service."),
     click.option("--lock-wait", type=length, metavar="TIME", help="Wait up to this long for another run to end: 30s, 10m."),
     click.option(
         "--ping-url-file",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",
-        help="Ping the monitor whose address is in FILE when the run starts and ends.",
+        help="Ping the monitor whose address is in FILE at the start and the end.",
     ),
 )
 
@@ -71,12 +65,12 @@ def _with_options(command: F) -> F:
 
 @click.command()
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@click.option("--retry-failed", is_flag=True, help="Also retry queries that failed in an earlier run.")
-@click.option("--again", is_flag=True, help="Also research queries that are done, with the given IDs or tags, due or not.")
+@click.option("--retry-failed", is_flag=True, help="Also retry queries that failed.")
+@click.option("--again", is_flag=True, help="Research those with the given IDs or tags, done or not.")
 @_with_options
 @click.pass_obj
 def run(console: Console, /, ids: tuple[str, ...], retry_failed: bool, again: bool, **options: Any) -> None:
-    """Research all due queries, or those with the given IDs or tags; then update the vault and the web site."""
+    """Research all due queries, or those with the given IDs or tags; then update vault and site."""
     if again and not ids and not options["tags"]:
         raise click.UsageError("--again researches and pays for what is done already: name the queries, or give a --tag")
     _run_queue(console, "research run", Selection(ids, options["tags"], retry_failed, options["limit"], again=again), options)

@@ -22,7 +22,7 @@ from pipeline.wiring import log_writers
 
 @click.command()
 @click.argument("session")
-@click.option("--reason", default="", metavar="TEXT", help="The reason; the log and the session's note show it.")
+@click.option("--reason", default="", metavar="TEXT", help="The reason, for log and note.")
 @click.pass_obj
 def cancel(console: Console, session: str, reason: str) -> None:
     """End SESSION without a report. No later run continues it; research retry or resume does."""

@@ -29,7 +29,7 @@ from pipeline.wiring.session_adapters import http_of
 @click.argument("directory", type=click.Path(path_type=Path), required=False)
 @click.pass_obj
 def init(console: Console, directory: Path | None) -> None:
-    """Create a workspace with a sample queue, sample documents, templates and a vault. Overwrites nothing."""
+    """Create a workspace with sample questions and documents, templates and a vault. Overwrites nothing."""
     folder = directory or console.folder
     refuse_unprintable(folder)
     created, left = workspace_starter.lay_out(folder)
@@ -50,9 +50,9 @@ def init(console: Console, directory: Path | None) -> None:
 @click.option(
     "--online",
     is_flag=True,
-    help="Also send one request to each configured service; a paid search provider charges for one search.",
+    help="Also send one request to each service; a paid search provider charges for one search.",
 )
-@click.option("--schedule", is_flag=True, help="Only print a crontab line and a systemd timer for a run every night.")
+@click.option("--schedule", is_flag=True, help="Only print lines for crontab and systemd that run it every night.")
 @click.pass_obj
 def doctor(console: Console, online: bool, schedule: bool) -> None:
     """Check settings, keys, documents, log and clock, and print how to fix each problem."""
@@ -88,7 +88,7 @@ def _todo(finding: Finding) -> str:
 @click.command()
 @click.argument("question")
 @click.option("--id", "query_id", help="A short name of [a-z0-9-].  [default: made from the question]")
-@click.option("--tag", "tags", multiple=True, help="A topic; may be given several times.")
+@click.option("--tag", "tags", multiple=True, help="A topic (repeatable).")
 @click.option("--priority", type=int, help="Queries with a higher number run first.")
 @click.option("--mode", type=click.Choice(["fast", "deep"]), help="fast: one perspective, one round.")
 @click.pass_obj
@@ -109,12 +109,12 @@ def templates() -> None:
 
 
 @templates.command()
-@click.option("--replace", is_flag=True, help="Replace templates that you edited too; yours are copied to templates/replaced.")
+@click.option("--replace", is_flag=True, help="Also replace those that you edited; yours are copied to templates/replaced.")
 @click.pass_obj
 def update(console: Console, replace: bool) -> None:
     """Copy new and changed templates of the program into templates/, after an upgrade.
 
-    A template that you edited stays as it is and is listed; so is one from before the program recorded what it copied.
+    A template that you edited stays as it is and is listed.
     """
     require_workspace(console.folder)
     done = update_templates(console.folder, replace=replace)
