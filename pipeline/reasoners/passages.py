@@ -131,7 +131,7 @@ def choose(
             is_near = max(by_meaning) >= known.nearest
         else:
             of_best = [texts[place] for place in ranking]
-            parts = (parse_question(part, query.language) for part in query.parts)
+            parts = [parse_question(part, query.language) for part in query.parts] or [query]
             is_near = max(best_coverage(part, of_best, known) for part in parts) >= FLOOR
         if not is_near:
             return Choice()
@@ -144,7 +144,6 @@ def choose(
             passage.path,
             claim=quote,
             anchor=passage.anchor,
-            question=one_line(query.text, 400),
             relevance=round(min(1.0, max(0.0, strength[place] / BEST)), 4),
             lead=one_line(passage.lead, 1_000),
             start=passage.start,
@@ -169,8 +168,8 @@ def choose(
         # The steps of a procedure do not share words, so a section with half of the best passages is shown whole.
         wanted = [place for place, one in enumerate(sections) if one == section] if 2 * count >= len(best) else []
         room = _BROAD_WORDS
-        if len(query.parts) > 1 or len({sections[place] for place in near}) > 1:  # several sections compete
-            wanted += _spread(query, texts, known, cosines, ranking, [page.url for page, _ in found])
+        if query.parts or len({sections[place] for place in near}) > 1:  # several sections compete
+            wanted += _spread(query, texts, lengths, known, cosines, ranking, [page.url for page, _ in found])
         elif not wanted:
             wanted, room = [*near, *(place for place in ranking if sections[place] == sections[near[0]])], _ONE_SECTION_WORDS
         chosen = _within([place for place in dict.fromkeys([*useful, *wanted]) if place not in wrong], lengths, room)
@@ -186,6 +185,7 @@ def _ranking(strength: Sequence[float]) -> list[int]:
 def _spread(
     query: ParsedQuestion,
     texts: Sequence[StemmedText],
+    lengths: Sequence[int],
     known: TermStatistics,
     cosines: Sequence[float | None],
     ranking: Sequence[int],
@@ -198,14 +198,13 @@ def _spread(
     kept = set(ranking)
     strength = scores(query, texts, known, cosines)
     rankings = [[place for place in _ranking(strength) if place in kept]]
-    if len(query.parts) > 1:
-        for part in query.parts:
-            by_part = _ranking(scores(parse_question(part, query.language), texts, known))
-            rankings.append([place for place in by_part if place in kept])
+    for part in query.parts:
+        by_part = _ranking(scores(parse_question(part, query.language), texts, known))
+        rankings.append([place for place in by_part if place in kept])
     shares = Counter(urls[place] for place in rankings[0][:_BEST_OF_PAGES])
     most = max(shares.values(), default=1)
     worth = [score * (1 + _PAGE_WEIGHT * shares[url] / most) for score, url in zip(strength, urls, strict=True)]
-    order = chosen_passages(rankings, worth, texts, known, _BROAD_WORDS)
+    order = chosen_passages(rankings, worth, texts, lengths, known, _BROAD_WORDS)
     return list(dict.fromkeys([*ranking[:1], *order]))
 
 

@@ -92,8 +92,9 @@ async def read_plainly(step: PlainReading, state: SessionState, context: StepCon
     known = survey_statistics(state)
     asked = dict.fromkeys((state.query, *_questions_of(state, worker, _view_of(state, worker, step.iteration))))
     language = known.language or DEFAULT_LANGUAGE
-    choices = (choose(parse_question(question, language), sources, known, judged=True) for question in asked)
-    facts = {fact.id: fact for choice in choices for fact in choice.passages}.values()
+    choices = {question: choose(parse_question(question, language), sources, known, judged=True) for question in asked}
+    found = ((fact, question) for question, choice in choices.items() for fact in choice.passages)
+    facts = {fact.id: fact.model_copy(update={"question": one_line(question, 400)}) for fact, question in found}.values()
     events = [_observed(step, source, state, [fact for fact in facts if fact.url == source.url]) for source in sources]
     events[-1] = events[-1].model_copy(update={"last": True})
     return StepResult(tuple(events))

@@ -280,7 +280,7 @@ class Index:
             source = self._pages.get(number >> _ORDINAL_BITS)
             if source and (one := self._passage(number)):
                 heads, body = _words(one, self._languages[number >> _ORDINAL_BITS])
-                found.append(Candidate(number, source, one, StemmedText(tuple(body), tuple(heads), one.body)))
+                found.append(Candidate(number, source, one, StemmedText(tuple(body), tuple(heads))))
         return found
 
     def _passage(self, number: int) -> Passage | None:

@@ -91,7 +91,7 @@ def ranking(index: Index, scope: Scope, text: str, limit: int, near: ByMeaning) 
         heading_stems=round(heads, 3),
         counts=index.counts(dict.fromkeys(stem for term in query.terms for stem in (term.stem, *term.parts))),
     )
-    best = _ranked(index, query, known, near) if limit else []
+    best = _ranked(index, text, query, known, near) if limit else []
     frequent = Counter(stem for one in best[:_POOL] for stem in set(one.stemmed.body) if len(stem) > 2)
     several = sorted((stem for stem in frequent if frequent[stem] > 1), key=lambda stem: (-frequent[stem], stem))[:_CONCEPTS]
     counts = {**known.counts, **index.counts(stem for stem in several if stem not in known.counts)}
@@ -105,7 +105,7 @@ def _in_order(passages: Sequence[Candidate]) -> list[Candidate]:
     return sorted(passages, key=lambda one: (one.source.place * PREFERENCE / last - one.score, one.number))
 
 
-def _ranked(index: Index, query: ParsedQuestion, known: TermStatistics, near: ByMeaning) -> list[Candidate]:
+def _ranked(index: Index, text: str, query: ParsedQuestion, known: TermStatistics, near: ByMeaning) -> list[Candidate]:
     """Rank the passages that hold the rarer stems of the query, and those that are nearest to it by meaning; without twins."""
     wanted = [stem for stem in importance(query, known) if stem in known.counts][:_MOST_STEMS]
     rare = [stem for stem in wanted if known.counts[stem] <= _COMMON * known.passages]
@@ -121,22 +121,22 @@ def _ranked(index: Index, query: ParsedQuestion, known: TermStatistics, near: By
         for score, one in zip(strength, found, strict=True)
         if score > 0
     ]
-    best = _called_first(_in_order(rows), query)[: 2 * _POOL]
+    best = _called_first(_in_order(rows), text, query.language)[: 2 * _POOL]
     kept = without_twins([one.stemmed for one in best], [_heading(one) for one in best])
     return [best[place] for place in kept]
 
 
-def _called_first(best: Sequence[Candidate], query: ParsedQuestion) -> list[Candidate]:
+def _called_first(best: Sequence[Candidate], query: str, language: str) -> list[Candidate]:
     """Return passages with those first that are from a section which the query names, one of each section before its others.
 
     Each part of a query between semicolons names a section by its heading, alone or with those above it, or by a number
     and a word of its heading; then its other words may ask for more, so few passages are first.
     """
-    asked = [content_stems(part, query.language) for part in query.text.split(";")]
+    asked = [content_stems(part, language) for part in query.split(";")]
     taken: Counter[int] = Counter()
     turns: dict[int, int] = {}
     for one in best:
-        own = content_stems(" ".join(one.passage.path[-1:]), query.language)
+        own = content_stems(" ".join(one.passage.path[-1:]), language)
         for place, stems in enumerate(asked):
             is_whole = len(stems) > (len(asked) == 1) and own <= stems <= {*own, *one.stemmed.heads}
             numbers = [word for word in own & stems if "." in word and word.replace(".", "").isdecimal()]
@@ -437,7 +437,7 @@ class PassageSearch:
             return found, near
         try:
             best = list(found.passages[:_RERANKED])
-            scores, cost = await self._reranker.scores(query, [one.stemmed.text for one in best])
+            scores, cost = await self._reranker.scores(query, [one.passage.body for one in best])
         except StepError as error:
             _log.warning("the passages are in the order of the index, not of the reranker: %s", error.message)
             side = FailedSide(origin="reranker", reason=one_line(error.message, 500))

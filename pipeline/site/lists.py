@@ -6,7 +6,7 @@ its month if there is one already. All contain only times of the notes, so every
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -15,8 +15,8 @@ from operator import itemgetter
 from urllib.parse import urlsplit
 
 from pipeline.site.pages import Counted, Entry, Link, ListPage, Site, SitePage, TagsPage, breadcrumbs
-from pipeline.site.paths import BROWSE, NAMES, PLURALS, encoded, list_page, page_of, root_of
-from pipeline.site.vault_reading import Face, Notes, tag_page
+from pipeline.site.paths import BROWSE, LISTS, NAMES, PLURALS, encoded, list_page, page_of, root_of, tag_list
+from pipeline.site.vault_reading import Notes, Record, tag_page
 from pipeline.text.cleaning import clean, digest_of
 from pipeline.text.translations import ENGLISH, MONTHS
 
@@ -32,7 +32,7 @@ _EPOCH = "1970-01-01T00:00:00"
 _UNDATED = "undated"
 
 
-def navigation(of_kind: Mapping[str, Sequence[Face]]) -> tuple[Link, ...]:
+def navigation(of_kind: Mapping[str, Sequence[Record]]) -> tuple[Link, ...]:
     """Return the links at the top of each page: home, the lists that are not empty, tags, search."""
     listed = [Link(PLURALS[kind], list_page(NAMES[kind]), kind) for kind in _ORDER if of_kind.get(kind)]
     return (Link("Home", _TOP, "home"), *listed, Link("Tags", TAGS), Link("Search", "search.html"))
@@ -44,7 +44,7 @@ def _home(root: str) -> tuple[Link, ...]:
 
 def front_page(notes: Notes) -> bytes:
     """Return the first page of a site whose home note is elsewhere or not published: it leads to that note, or to a list."""
-    moved = sorted(page_of(face.path) for face in notes.tags.get("research/home", ("", []))[1])
+    moved = sorted(page_of(note.path) for note in notes.tags.get("research/home", ("", []))[1])
     target = encoded(next(iter(moved), navigation(notes.of_kind)[1].href))
     return (
         f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>Research</title>'
@@ -60,22 +60,22 @@ class NoteList:
     name: str
     title: str
     kind: str
-    notes: Sequence[Face]
+    notes: Sequence[Record]
 
     @cached_property
-    def pages(self) -> dict[str, Sequence[Face]]:
+    def pages(self) -> dict[str, Sequence[Record]]:
         """The notes of each page: under "" the newest, then those of the months, newest first, that are not all among them."""
         if len(self.notes) <= 2 * PAGE_SIZE:
             return {"": self.notes}
         last = self.notes[-PAGE_SIZE - 1].created[:7]
-        months = {month: tuple(same) for month, same in groupby(self.notes, key=lambda face: face.created[:7]) if month <= last}
+        months = {month: tuple(same) for month, same in groupby(self.notes, key=lambda note: note.created[:7]) if month <= last}
         return {"": self.notes[-PAGE_SIZE:]} | {month or _UNDATED: months[month] for month in reversed(months)}
 
     def shown(self, month: str, marks: Mapping[str, str]) -> object:
         """Return all that a page shows, as a value that costs little to make; ``marks`` as in ``Notes``."""
         months = () if month else [(one, len(notes)) for one, notes in self.pages.items()]
-        faces = [marks[face.path] for face in self.pages[month]]
-        return self.title, self.kind, month, faces, months, 0 if month else len(self.notes)
+        notes = [marks[note.path] for note in self.pages[month]]
+        return self.title, self.kind, month, notes, months, 0 if month else len(self.notes)
 
     def page(self, month: str) -> ListPage:
         """Return one page."""
@@ -104,6 +104,15 @@ class NoteList:
         )
 
 
+def lists_of(notes: Notes) -> Iterator[NoteList]:
+    """Yield all lists: those of the kinds, then those of the tags. A tag of a kind has the kind's list."""
+    for name, kind in LISTS.items():
+        yield NoteList(name, PLURALS[kind], kind, notes.of_kind[kind])
+    for tag, (words, listed) in notes.tags.items():
+        if tag_page(tag) == list_page(tag_list(tag)):
+            yield NoteList(tag_list(tag), f"#{words}", "", listed)
+
+
 def _month_name(month: str) -> str:
     """The month ``2026-11`` as a person would say it; what no calendar has as it is."""
     names = MONTHS[ENGLISH].split()
@@ -115,7 +124,7 @@ def _month_name(month: str) -> str:
 def tags_page(notes: Notes) -> TagsPage:
     """Return the page of all tags."""
     root = root_of(TAGS)
-    tags = [(tag.partition("/")[0] if "/" in tag else "", tag, words, len(faces)) for tag, (words, faces) in notes.tags.items()]
+    tags = [(tag.partition("/")[0] if "/" in tag else "", tag, words, len(listed)) for tag, (words, listed) in notes.tags.items()]
     groups = tuple(
         (part, tuple(Counted(words, root + encoded(tag_page(tag)), count) for _, tag, words, count in same))
         for part, same in groupby(sorted(tags), key=itemgetter(0))
@@ -132,12 +141,12 @@ def missing_page(site: Site) -> SitePage:
     return SitePage("404", "404.html", top, "No such page", "", (Link("Home", f"{top}index.html", "home"),))
 
 
-def feed(site: Site, nights: Sequence[tuple[Face, str]]) -> bytes:
+def feed(site: Site, nights: Sequence[tuple[Record, str]]) -> bytes:
     """Return the feed of nights, newest first, each with its text as HTML.
 
     Without the site's address its links are relative to the feed.
     """
-    updated = max((face.created for face, _ in nights), default="") or _EPOCH
+    updated = max((night.created for night, _ in nights), default="") or _EPOCH
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',
         '<feed xmlns="http://www.w3.org/2005/Atom">',
@@ -147,16 +156,16 @@ def feed(site: Site, nights: Sequence[tuple[Face, str]]) -> bytes:
         f'<link rel="self" href="{_text(site.url + FEED)}"/>',
         f'<link rel="alternate" href="{_text(site.url or _TOP)}"/>',
     ]
-    for face, content in nights:
-        page = encoded(page_of(face.path))
+    for night, content in nights:
+        page = encoded(page_of(night.path))
         lines += [
             "<entry>",
-            f"<title>{_text(face.title)}</title>",
+            f"<title>{_text(night.title)}</title>",
             f"<id>{_id(site, page)}</id>",
-            f"<updated>{_time(face.created or _EPOCH)}</updated>",
+            f"<updated>{_time(night.created or _EPOCH)}</updated>",
             f'<link rel="alternate" href="{_text(site.url + page)}"/>',
             f"<author><name>{_text(site.title)}</name></author>",
-            f"<summary>{_text(' · '.join(filter(None, (face.description, *face.facts))))}</summary>",
+            f"<summary>{_text(' · '.join(filter(None, (night.description, *night.facts))))}</summary>",
             f'<content type="html">{_text(content)}</content>',
             "</entry>",
         ]

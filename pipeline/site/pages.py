@@ -7,6 +7,7 @@ is a tuple with names, which is made in a third of the time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import groupby
@@ -18,7 +19,7 @@ from markupsafe import Markup
 from pipeline.domain.state import status_words
 from pipeline.site.note_to_html import Cite, Draft, href_of
 from pipeline.site.paths import NAMES, PLURALS, Places, encoded, fragment, list_page, page_of, root_of
-from pipeline.site.vault_reading import EARLIER, KINDS, OTHER, Face, Notes, tag_page, values_of
+from pipeline.site.vault_reading import EARLIER, KINDS, OTHER, Notes, Record, tag_page, values_of
 from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
 from pipeline.text.translations import ENGLISH, RIGHT_TO_LEFT, label
 from pipeline.text.wording import duration, money
@@ -131,7 +132,7 @@ class Entry(NamedTuple):
     date: str
     status: str
     description: str
-    facts: tuple[str, ...]
+    facts: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,41 +199,41 @@ class Composer:
         self._notes = notes
         self._places = places
 
-    def page(self, face: Face, draft: Draft) -> NotePage:
+    def page(self, note: Record, draft: Draft) -> NotePage:
         """Return a note's page."""
-        path = page_of(face.path)
+        path = page_of(note.path)
         root = root_of(path)
         linkers: dict[str, list[Link]] = {}
-        for one in self._notes.linkers(face.path):
+        for one in self._notes.linkers(note.path):
             linkers.setdefault(one.kind, []).append(link(one, root))
         properties = []
         for name, texts in draft.properties:
             label = _LABELS.get(name) or name.replace("_", " ").replace("-", " ").capitalize()
-            label = "Passages" if (name, face.status) == ("facts", "passages") else label
-            properties.append(Property(name, label, tuple(self._shown(face, name, *value, root) for value in values_of(texts))))
+            label = "Passages" if (name, note.status) == ("facts", "passages") else label
+            properties.append(Property(name, label, tuple(self._shown(note, name, *value, root) for value in values_of(texts))))
         return NotePage(
-            kind="report" if face.kind == EARLIER else face.kind,
+            kind="report" if note.kind == EARLIER else note.kind,
             path=path,
             root=root,
-            source=face.path,
-            title=face.title,
-            heading=Markup(draft.heading or escape(face.title)),  # noqa: S704 - made harmless when it was read
-            description=face.description,
-            created=face.created,
-            status=face.status,
+            source=note.path,
+            title=note.title,
+            heading=Markup(draft.heading or escape(note.title)),  # noqa: S704 - made harmless when it was read
+            description=note.description,
+            created=note.created,
+            status=note.status,
             body=Markup(draft.html),  # noqa: S704 - likewise
             toc=tuple(Link(title, fragment(anchor)) for title, anchor in draft.toc),
             properties=tuple(properties),
-            tags=tuple(Link(tag, root + encoded(tag_page(tag))) for tag in self._notes.records[face.path].tags),
+            tags=tuple(Link(tag, root + encoded(tag_page(tag))) for tag in note.tags),
             citations=self._citations(draft, root),
             backlinks=tuple((PLURALS[kind], tuple(linkers[kind])) for kind in (*KINDS, OTHER) if kind in linkers),
-            breadcrumbs=breadcrumbs(face.kind, root),
+            breadcrumbs=breadcrumbs(note.kind, root),
             lang=draft.lang,
         )
 
-    def _shown(self, face: Face, name: str, words: str, target: str, root: str) -> Link:
+    def _shown(self, note: Record, name: str, words: str, target: str, root: str) -> Link:
         if target:
-            path = self._places.find(target, face.path)
+            path = self._places.find(target, note.path)
             return Link(words, href_of(root, path) if path else "")
         if words.startswith(("https://", "http://")) and not any(map(str.isspace, words)):
             return Link(words, words)
@@ -250,7 +251,7 @@ class Composer:
         return tuple(
             Citation(
                 number,
-                link(face, root) if (face := self._notes.faces.get(path)) else Link(path, ""),
+                link(source, root) if (source := self._notes.by_path.get(path)) else Link(path, ""),
                 tuple(self._quote(cite, root) for cite in same),
                 self._place(path),
             )
@@ -259,22 +260,22 @@ class Composer:
 
     def _quote(self, cite: Cite, root: str) -> Quote:
         href = root + encoded(page_of(cite.path)) + fragment(f"^{cite.block}")
-        record = self._notes.records.get(cite.path)
-        if record is None:
+        source = self._notes.by_path.get(cite.path)
+        if source is None:
             return Quote(cite.anchor, "", href)
-        return Quote(cite.anchor, record.blocks.get(cite.block, ""), href, record.there.get(cite.block, ""))
+        return Quote(cite.anchor, source.blocks.get(cite.block, ""), href, source.there.get(cite.block, ""))
 
     def _place(self, path: str) -> str:
         """Where a source is and of when: its host, when it was published, when it was first read."""
-        face = self._notes.faces.get(path)
-        if face is None:
+        source = self._notes.by_path.get(path)
+        if source is None:
             return ""
-        return " · ".join(filter(None, (self._notes.records[path].place, f"read {face.date}" if face.date else "")))
+        return " · ".join(filter(None, (source.place, f"read {source.date}" if source.date else "")))
 
 
-def link(face: Face, root: str) -> Link:
+def link(note: Record, root: str) -> Link:
     """Return the link to a note's page."""
-    return Link(face.title, root + encoded(page_of(face.path)), face.kind, face.date)
+    return Link(note.title, root + encoded(page_of(note.path)), note.kind, note.date)
 
 
 def breadcrumbs(kind: str, root: str) -> tuple[Link, ...]:

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from pipeline.site.paths import encoded, page_of
-from pipeline.site.vault_reading import Face
+from pipeline.site.vault_reading import Record
 from pipeline.text.cleaning import digest_of
 
 WEIGHTS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -67,7 +67,7 @@ class Content(NamedTuple):
         return f"{self.words}\n{chr(9).join(self.tags)}\n{self.text}"
 
 
-Entry = tuple[Face, Content]  # a note, and what is searched of it
+Entry = tuple[Record, Content]  # a note, and what is searched of it
 Change = tuple[Entry | None, Entry | None]  # a note before and after; None: it is not there
 Held = dict[str, Any]  # what a file of the index holds: codes by term, notes by number, or words
 
@@ -156,8 +156,8 @@ def loaded(data: bytes) -> Held:
 
 def shown(entry: Entry) -> list[str]:
     """Return what the search shows of a note: address, title, kind, day, description, and the text that it shows a passage of."""
-    face, content = entry
-    return [encoded(page_of(face.path)), face.label + face.title, face.kind, face.date, face.description, content.text]
+    note, content = entry
+    return [encoded(page_of(note.path)), note.label + note.title, note.kind, note.date, note.description, content.text]
 
 
 def changed(changes: Iterable[Change], read: Callable[[str], Held]) -> Iterator[tuple[str, Held]]:
@@ -218,7 +218,7 @@ def _codes(number: str, entry: Entry | None) -> dict[str, str]:
     """A note's code under each of its words and facets: its number and its weight there."""
     if entry is None:
         return {}
-    face, content = entry
+    note, content = entry
     codes = {term[:-2]: number + term[-1] for term in content.words.split()}
-    facets = (f"kind={face.kind}", *([f"day={face.date}"] if face.date else ()), *(f"tag={tag}" for tag in content.tags))
+    facets = (f"kind={note.kind}", *([f"day={note.date}"] if note.date else ()), *(f"tag={tag}" for tag in content.tags))
     return codes | dict.fromkeys(facets, number + _FACET_WEIGHT)  # what a reader can narrow a search by

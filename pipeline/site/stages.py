@@ -17,11 +17,10 @@ from pathlib import Path
 
 from pipeline.errors import SystemRefused
 from pipeline.site import lists, paths, public, search
-from pipeline.site.lists import NoteList
 from pipeline.site.note_to_html import Draft, read_into
 from pipeline.site.pages import Composer, Layout, Site
 from pipeline.site.paths import HOME, Folders, SiteReport, page_of, read
-from pipeline.site.vault_reading import Face, Notes, Record, body_of, read_note, unpacked
+from pipeline.site.vault_reading import Notes, Record, body_of, read_note, unpacked
 from pipeline.system.files import write_new
 from pipeline.system.folders import EMPTY, NO_FOLDER, TOO_DEEP, Drift, Folder, Look, all_folders, folder_of, is_seen, program_id
 from pipeline.text.cleaning import digest_of, one_line
@@ -167,7 +166,7 @@ class Build:
             self._copy(notes)
             self._render_lists(notes, site)
             self._write_search(notes)
-            return self._finish(len(notes.faces))
+            return self._finish(len(notes.by_path))
         except BaseException:
             self._staged.discard(self._staged.paths)
             raise
@@ -241,14 +240,14 @@ class Build:
         """A file's record, and what is searched of it; None if it is gone or cannot be read."""
         suffix = paths.suffix_of(path)
         if suffix in paths.IMAGES:
-            return Record(Face(path, "image", path), ""), ""
+            return Record(path, "image", path, ""), ""
         data = self._public.read(path)
         if data is None:
             return None
         if suffix != ".md":
-            return Record(Face(path, suffix[1:], path), digest_of(data)), ""
+            return Record(path, suffix[1:], path, digest_of(data)), ""
         record, draft = read_note(path, data, self._places)
-        words = search.content_of(record.face.title, record.tags, "\n".join(draft.text)).packed()
+        words = search.content_of(record.title, record.tags, "\n".join(draft.text)).packed()
         draft.text, draft.blocks, draft.there = [], {}, {}
         self._room -= len(draft.html)
         if self._room > 0:
@@ -258,7 +257,7 @@ class Build:
     def _searched(self, record: Record | None, path: str) -> search.Entry | None:
         """What was searched of a note before it was read now."""
         words = self._kept.words(path) if record and path.endswith(".md") else ""
-        return (record.face, search.unpacked(words)) if record and words else None
+        return (record, search.unpacked(words)) if record and words else None
 
     def _put(self, path: str, key: str, make: Callable[[], bytes]) -> None:
         """Write a file unless the present one has this key."""
@@ -278,45 +277,43 @@ class Build:
     def _render_notes(self, notes: Notes, site: Site) -> None:
         """Render the pages of notes."""
         composer = Composer(notes, self._places)
-        for path, face in notes.faces.items():
+        for path, note in notes.by_path.items():
             page = page_of(path)
-            self._put_page(face.kind, site, page, self._shown(notes, face), lambda face=face: self._page(composer, face))  # type: ignore[misc]
+            self._put_page(note.kind, site, page, self._shown(notes, note), lambda note=note: self._page(composer, note))  # type: ignore[misc]
 
-    def _shown(self, notes: Notes, face: Face) -> object:
-        """What a note's page is made from: its own record, the faces of those that lead to it, and the records that it quotes."""
-        record = notes.records[face.path]
-        linkers = [notes.marks[one.path] for one in notes.linkers(face.path)]
-        quoted = [notes.records[path].digest for path in record.quoted if path in notes.records]
-        return record.digest, record.links, record.names, notes.marks[face.path], linkers, quoted
+    def _shown(self, notes: Notes, note: Record) -> object:
+        """What a note's page is made from: its own record, what it shows of those that lead to it, and the records it quotes."""
+        linkers = [notes.marks[one.path] for one in notes.linkers(note.path)]
+        quoted = [notes.files[path].digest for path in note.quoted if path in notes.files]
+        return note.digest, note.links, note.names, notes.marks[note.path], linkers, quoted
 
-    def _page(self, composer: Composer, face: Face) -> object:
-        path = face.path
+    def _page(self, composer: Composer, note: Record) -> object:
+        path = note.path
         draft = self._drafts.pop(path, None) or read_note(path, self._public.read(path) or b"", self._places)[1]
-        return composer.page(face, draft)
+        return composer.page(note, draft)
 
     def _render_lists(self, notes: Notes, site: Site) -> None:
         """Write the pages of lists, tags, search and missing addresses, the feed and the site map."""
-        for name, (title, kind, faces) in notes.lists().items():
-            one = NoteList(name, title, kind, faces)
+        for one in lists.lists_of(notes):
             for month in one.pages:
                 make = lambda one=one, month=month: one.page(month)  # noqa: E731
-                self._put_page("list", site, paths.list_page(name, month), one.shown(month, notes.marks), make)
+                self._put_page("list", site, paths.list_page(one.name, month), one.shown(month, notes.marks), make)
         for page in (lists.tags_page(notes), lists.SEARCH_PAGE, lists.missing_page(site)):
             self._put_page(page.kind, site, page.path, page, lambda page=page: page)  # type: ignore[misc]
-        if HOME not in notes.faces:
+        if HOME not in notes.by_path:
             self._put_data("index.html", lists.front_page(notes))
         nights = notes.of_kind["night"][: -lists.NEWEST - 1 : -1]
-        self._put_data(lists.FEED, lists.feed(site, [(face, self._night_html(face)) for face in nights]))
+        self._put_data(lists.FEED, lists.feed(site, [(night, self._night_html(night)) for night in nights]))
         pages = [(path, "") for path in self._keys if path.startswith("browse/") and path != lists.TAGS]
-        pages += [(page_of(face.path), face.date) for face in notes.faces.values()]
+        pages += [(page_of(note.path), note.date) for note in notes.by_path.values()]
         self._put_data(lists.MAP, lists.site_map(site, pages))
 
-    def _night_html(self, face: Face) -> str:
+    def _night_html(self, night: Record) -> str:
         """What a night found and what failed, with links as in the feed; the tables of its runs are left to its page."""
-        text = body_of(self._public.read(face.path) or b"")
+        text = body_of(self._public.read(night.path) or b"")
         for runs in in_all_languages("Runs"):
             text = text.partition(f"\n## {runs}\n")[0]
-        draft = read_into(Draft(face.path, self._url, self._places), text)
+        draft = read_into(Draft(night.path, self._url, self._places), text)
         return draft.html.strip()
 
     def _copy(self, notes: Notes) -> None:
@@ -325,7 +322,7 @@ class Build:
         for folder, found in all_folders(assets):
             for path in (f"{folder}/{name}".lstrip("/") for name in found.files if is_seen(name)):
                 self._put_data(f"{ASSETS}/{path}", read(assets, path) or b"")
-        for path in filter(paths.is_image, notes.records):
+        for path in filter(paths.is_image, notes.files):
             place, key = paths.file_of(path), repr(tuple(self._looks[path]))
             if self._known.get(place) == key:
                 self._keys[place] = key
@@ -341,7 +338,7 @@ class Build:
     def _write_search(self, notes: Notes) -> None:
         """Write the files of the search index that change; all, if many notes did, or if a file is not as it was built."""
         meta = f"{SEARCH}/meta.js"
-        self._put_data(meta, search.script("meta", {"notes": len(notes.faces), "stop": sorted(search.STOP)}))
+        self._put_data(meta, search.script("meta", {"notes": len(notes.by_path), "stop": sorted(search.STOP)}))
         known = {path for path in self._known_paths if path.startswith(f"{SEARCH}/") and path != meta}
         changes = [(before, after) for path, before in self._before.items() if before != (after := self._entry(notes, path))]
         written = None
@@ -352,7 +349,7 @@ class Build:
             except ValueError:
                 pass
         if written is None:
-            entries = (entry for path in notes.faces if (entry := self._entry(notes, path)))
+            entries = (entry for path in notes.by_path if (entry := self._entry(notes, path)))
             written = list(search.changed(((None, entry) for entry in entries), lambda _file: {}))
         for file, held in written:
             self._keys.pop(f"{SEARCH}/{file}.js", None)
@@ -361,10 +358,10 @@ class Build:
 
     def _entry(self, notes: Notes, path: str) -> search.Entry | None:
         """What is searched of a note now."""
-        if path not in notes.faces:
+        if path not in notes.by_path:
             return None
         words = self._words[path] if path in self._words else self._kept.words(path)
-        return notes.faces[path], search.unpacked(words)
+        return notes.by_path[path], search.unpacked(words)
 
     def _held(self, file: str, known: set[str]) -> search.Held:
         path = f"{SEARCH}/{file}.js"

@@ -1,4 +1,4 @@
-"""A vault as the site read it: the ``Record`` of each note, with its ``Face``, and ``Notes``: all, with who leads to whom."""
+"""A vault as the site read it: the ``Record`` of each file, and ``Notes``: all, with who leads to whom."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from pipeline.site.markdown_tree import wikilink
 from pipeline.site.note_to_html import Draft, read_into
-from pipeline.site.paths import HOME, LISTS, NAMES, PLURALS, Places, list_page, page_of, root_of, stem_of, tag_list
+from pipeline.site.paths import HOME, NAMES, Places, list_page, page_of, root_of, stem_of, tag_list
 from pipeline.text.cleaning import digest_of, one_line
 from pipeline.text.translations import ENGLISH
 from pipeline.text.words import language_code
@@ -31,16 +31,30 @@ _COUNTED = ("changes", "sources", "facts", "quotes", "reports", "sessions", "ear
 _NOT_SHOWN = {"title", "kind", "aliases", "tags", "cssclasses", "created", "description", "lang"}
 
 
-class Face(NamedTuple):
-    """What other pages show of a note. ``created`` is ISO 8601 or ""; ``facts`` are short texts such as ``5 sources``."""
+@dataclass(slots=True)
+class Record:
+    """What lists and other pages need of a file. Of what is no note only ``path`` and ``kind`` say anything.
+
+    ``created`` is ISO 8601 or ""; ``facts`` are short texts such as ``5 sources``. ``links``, ``names``, ``blocks`` and ``there``
+    as in ``Draft``; ``quoted`` are the paths of the notes whose blocks it shows; ``place`` says where a source is and of when it
+    is, as far as its note knows.
+    """
 
     path: str
     kind: str
     title: str
+    digest: str
     created: str = ""
     status: str = ""
     description: str = ""
-    facts: tuple[str, ...] = ()
+    facts: list[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+    quoted: list[str] = field(default_factory=list)
+    blocks: dict[str, str] = field(default_factory=dict)
+    there: dict[str, str] = field(default_factory=dict)
+    place: str = ""
 
     @property
     def date(self) -> str:
@@ -52,34 +66,20 @@ class Face(NamedTuple):
         """What stands before the title where no page shows the status: ``Not found: `` or ""."""
         return "Not found: " if self.kind == "report" and self.status == NOT_FOUND else ""
 
-
-@dataclass(slots=True)
-class Record:
-    """What lists and other pages need of a file. Of what is no note only ``face`` says anything.
-
-    ``links``, ``names``, ``blocks`` and ``there`` as in ``Draft``; ``quoted`` are the paths of the notes whose blocks it shows;
-    ``place`` says where a source is and of when it is, as far as its note knows.
-    """
-
-    face: Face
-    digest: str
-    tags: list[str] = field(default_factory=list)
-    links: list[str] = field(default_factory=list)
-    names: dict[str, str] = field(default_factory=dict)
-    quoted: list[str] = field(default_factory=list)
-    blocks: dict[str, str] = field(default_factory=dict)
-    there: dict[str, str] = field(default_factory=dict)
-    place: str = ""
+    @property
+    def mark(self) -> str:
+        """A digest of what other pages show of it."""
+        shown = self.path, self.kind, self.title, self.created, self.status, self.description, self.facts
+        return digest_of(repr(shown).encode("utf-8", "replace"))[:12]
 
     def packed(self) -> str:
-        """Return it as one text."""
+        """Return it as one text, of which ``unpacked`` makes it again."""
         return json.dumps([getattr(self, name) for name in self.__slots__], ensure_ascii=False)
 
 
 def unpacked(packed: str) -> Record:
     """Return the record that ``packed`` made one text of."""
-    (path, kind, title, created, status, description, facts), *rest = json.loads(packed)
-    return Record(Face(path, kind, title, created, status, description, tuple(facts)), *rest)
+    return Record(*json.loads(packed))
 
 
 def read_note(path: str, data: bytes, places: Places) -> tuple[Record, Draft]:
@@ -101,24 +101,21 @@ def read_note(path: str, data: bytes, places: Places) -> tuple[Record, Draft]:
     said = _text(given.get("lang"))
     draft.lang = said if _LANGUAGE.fullmatch(said) else ENGLISH if kind != OTHER else language_code("\n".join(draft.text))
     counted = () if kind == "report" and status == NOT_FOUND else _COUNTED  # its figures are of nothing
-    face = Face(
-        path,
-        kind,
-        one_line(_text(given.get("title")) or draft.heading_text or stem_of(path)),
-        created if _TIME.fullmatch(created) else "",
-        status,
-        one_line(_text(given.get("description")) or draft.summary or draft.first),
-        tuple(
-            _fact("passages" if (name, status) == ("facts", "passages") else name, number)
-            for name in counted
-            if isinstance(number := given.get(name), int)
-        ),
-    )
     listed = given.get("tags")
     tags = [_text(name).strip("#/ ") for name in (listed if isinstance(listed, list) else str(listed or "").split(","))]
     return Record(
-        face,
+        path,
+        kind,
+        one_line(_text(given.get("title")) or draft.heading_text or stem_of(path)),
         digest_of(data),
+        created if _TIME.fullmatch(created) else "",
+        status,
+        one_line(_text(given.get("description")) or draft.summary or draft.first),
+        [
+            _fact("passages" if (name, status) == ("facts", "passages") else name, number)
+            for name in counted
+            if isinstance(number := given.get(name), int)
+        ],
         # Tags with the same list are one: a list knows no empty parts.
         tags=sorted({"/".join(filter(None, tag.split("/"))) for tag in (*tags, *draft.tags) if tag}),
         links=sorted(draft.links),
@@ -186,56 +183,50 @@ def values_of(texts: Iterable[str]) -> Iterable[tuple[str, str]]:
 
 
 class Notes:
-    """The records of files by path. ``faces`` are those of notes; lists of them are in order of their days, oldest first."""
+    """The records of ``files`` by path, ``by_path`` those of notes alone. Lists are in order of the notes' days, oldest first."""
 
-    def __init__(self, records: Mapping[str, Record]) -> None:
-        self.records = records
-        self.faces = {path: record.face for path, record in records.items() if path.endswith(".md")}
+    def __init__(self, files: Mapping[str, Record]) -> None:
+        self.files = files
+        self.by_path = {path: record for path, record in files.items() if path.endswith(".md")}
 
     @cached_property
     def marks(self) -> dict[str, str]:
-        """By path: a digest of what other pages show of a note."""
-        return {path: digest_of(repr(face).encode("utf-8", "replace"))[:12] for path, face in self.faces.items()}
+        """The ``mark`` of each note, by path."""
+        return {path: note.mark for path, note in self.by_path.items()}
 
-    def linkers(self, path: str) -> list[Face]:
+    def linkers(self, path: str) -> list[Record]:
         """Return the notes that lead to a note, newest first: those that it does not lead to itself, and no parts of the work."""
-        own = self.records[path].links
-        found = (self.faces[linker] for linker in self._linkers.get(path, ()) if linker not in own)
-        faces = sorted((face for face in found if face.kind not in _WORK), key=lambda face: face.path)
-        return sorted(faces, key=lambda face: face.created, reverse=True)
+        own = self.by_path[path].links
+        found = (self.by_path[linker] for linker in self._linkers.get(path, ()) if linker not in own)
+        notes = sorted((note for note in found if note.kind not in _WORK), key=lambda note: note.path)
+        return sorted(notes, key=lambda note: note.created, reverse=True)
 
     @cached_property
     def _linkers(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = defaultdict(list)
-        for path in self.faces:
-            for target in self.records[path].links:
+        for path, note in self.by_path.items():
+            for target in note.links:
                 found[target].append(path)
         return found
 
     @cached_property
-    def of_kind(self) -> dict[str, list[Face]]:
+    def of_kind(self) -> dict[str, list[Record]]:
         """The notes of each kind, oldest first."""
-        found: dict[str, list[Face]] = {kind: [] for kind in (*KINDS, OTHER)}
-        for face in sorted(self.faces.values(), key=_place):
-            found[face.kind].append(face)
+        found: dict[str, list[Record]] = {kind: [] for kind in (*KINDS, OTHER)}
+        for note in sorted(self.by_path.values(), key=_place):
+            found[note.kind].append(note)
         return found
 
     @cached_property
-    def tags(self) -> dict[str, tuple[str, list[Face]]]:
+    def tags(self) -> dict[str, tuple[str, list[Record]]]:
         """By tag in small letters: the first of its spellings, and the notes that have it, oldest first."""
         spelt: dict[str, set[str]] = defaultdict(set)
-        found: dict[str, list[Face]] = defaultdict(list)
-        for face in sorted(self.faces.values(), key=_place):
-            for tag in {words.lower(): words for words in sorted(self.records[face.path].tags, reverse=True)}.items():
-                spelt[tag[0]].add(tag[1])
-                found[tag[0]].append(face)
+        found: dict[str, list[Record]] = defaultdict(list)
+        for note in sorted(self.by_path.values(), key=_place):
+            for tag, words in {words.lower(): words for words in sorted(note.tags, reverse=True)}.items():
+                spelt[tag].add(words)
+                found[tag].append(note)
         return {tag: (min(spelt[tag]), found[tag]) for tag in sorted(found)}
-
-    def lists(self) -> dict[str, tuple[str, str, list[Face]]]:
-        """Return all lists by name (see ``list_page``): title, kind ("" for a tag's), notes. A kind's tag has the kind's list."""
-        kinds = {name: (PLURALS[kind], kind, self.of_kind[kind]) for name, kind in LISTS.items()}
-        own = ((tag, words, faces) for tag, (words, faces) in self.tags.items() if tag_page(tag) == list_page(tag_list(tag)))
-        return kinds | {tag_list(tag): (f"#{words}", "", faces) for tag, words, faces in own}
 
 
 def tag_page(tag: str) -> str:
@@ -246,5 +237,5 @@ def tag_page(tag: str) -> str:
     return list_page(tag_list(tag))
 
 
-def _place(face: Face) -> tuple[str, str]:
-    return face.created, face.path
+def _place(note: Record) -> tuple[str, str]:
+    return note.created, note.path

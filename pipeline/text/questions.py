@@ -53,16 +53,15 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuestion:
-    """A question taken apart.
+    """What a question's words say of it.
 
-    ``terms`` are its content words, each once. ``parts`` are the questions that it consists of, one at least. ``is_broad``: it
-    takes several passages to answer it.
+    ``terms`` are its content words, each once. ``parts`` are the questions that it consists of, if these are several.
+    ``is_broad``: it takes several passages to answer it.
     """
 
-    text: str
     language: str
     terms: tuple[Term, ...]
-    parts: tuple[str, ...]
+    parts: tuple[str, ...] = ()
     is_broad: bool = False
 
 
@@ -73,8 +72,8 @@ def parse_question(text: str, language: str = "") -> ParsedQuestion:
     parts = _parts(text, language)
     clauses = [f"{clause.strip(' ¿').lower()} " for clause in _CLAUSE_END.split(text)]
     begins_broadly = any(clause.startswith(f"{start} ") for clause in clauses for start in _BROAD_BEGINNINGS)
-    is_broad = len(parts) > 1 or begins_broadly or any(sign in text for sign in _BROAD_SIGNS)
-    return ParsedQuestion(text, language, _terms(text, language), parts, is_broad)
+    is_broad = bool(parts) or begins_broadly or any(sign in text for sign in _BROAD_SIGNS)
+    return ParsedQuestion(language, _terms(text, language), parts, is_broad)
 
 
 def parse_in(text: str, languages: Sequence[str]) -> ParsedQuestion:
@@ -109,10 +108,13 @@ def _is_question_word(word: str, language: str) -> bool:
 
 
 def _parts(text: str, language: str) -> tuple[str, ...]:
-    """Return the questions of which ``text`` consists; one with hardly a word of its own also has the words of the first."""
+    """Return the questions of which ``text`` consists, if these are several.
+
+    One with hardly a word of its own also has the words of the first.
+    """
     found = [part.strip(" ,.?") for part in _PART_BOUNDARY.split(text) if content_stems(part, language)][:MOST_PARTS]
     if len(found) < 2:
-        return (text,)
+        return ()
     return (found[0], *(part if len(_terms(part, language)) >= _FEW_TERMS else f"{part} ({found[0]})" for part in found[1:]))
 
 

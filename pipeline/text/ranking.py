@@ -23,7 +23,7 @@ from typing import Literal, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from pipeline.text.questions import ParsedQuestion, Term
-from pipeline.text.words import stems, word_count
+from pipeline.text.words import stems
 
 
 class TermStatistics(BaseModel):
@@ -59,16 +59,15 @@ Weights = tuple[tuple[Term, float], ...]
 
 @dataclass(frozen=True, slots=True)
 class StemmedText:
-    """A passage prepared for ranking: the stems of its text and of its headings, its text as written."""
+    """A passage prepared for ranking: the stems of its text and of its headings."""
 
     body: tuple[str, ...]
     heads: tuple[str, ...]
-    text: str
 
     @classmethod
     def of(cls, text: str, headings: str, language: str) -> StemmedText:
         """Return the passage made from plain texts in ``language`` (Snowball's name)."""
-        return cls(tuple(stems(text, language)), tuple(stems(headings, language)), text)
+        return cls(tuple(stems(text, language)), tuple(stems(headings, language)))
 
     @property
     def held(self) -> frozenset[str]:
@@ -185,12 +184,17 @@ _UNKNOWN_SHARE = 0.002  # assumed share of passages that contain a stem, where n
 
 
 def chosen_passages(
-    rankings: Sequence[Sequence[int]], strength: Sequence[float], texts: Sequence[StemmedText], known: TermStatistics, words: int
+    rankings: Sequence[Sequence[int]],
+    strength: Sequence[float],
+    texts: Sequence[StemmedText],
+    lengths: Sequence[int],
+    known: TermStatistics,
+    words: int,
 ) -> list[int]:
     """Return indices of ``texts`` in the order of selection, up to ``words`` words in total.
 
     ``rankings`` hold indices, best first: one for the whole question, then one for each of its parts. ``strength`` holds each
-    text's score for the whole question.
+    text's score for the whole question, ``lengths`` its number of words.
     """
     seeds = list(dict.fromkeys(ranking[0] for ranking in rankings if ranking))  # the best of each come first
     ranked = rankings[0][:POOL]
@@ -203,7 +207,6 @@ def chosen_passages(
         if count > 1 and len(stem) > 2 and stem in known.counts and weight > 0:
             weights[stem] = weight * math.sqrt(count)
     held = {index: weights.keys() & set(texts[index].body) for index in pool}
-    sizes = {index: word_count(texts[index].text) for index in pool}
     covered: set[str] = set()
     taken: list[int] = []
     left = words
@@ -212,15 +215,15 @@ def chosen_passages(
             best = seeds.pop(0)
         else:  # the passage with the most new concepts a word
             fresh = {index: sum(weights[concept] for concept in held[index] - covered) for index in pool}
-            gains = {index: fresh[index] * strength[index] / (sizes[index] + _PASSAGE_COST) for index in pool}
+            gains = {index: fresh[index] * strength[index] / (lengths[index] + _PASSAGE_COST) for index in pool}
             best = max(pool, key=lambda index: (round(gains[index], 9), -index))
             if gains[best] <= 0:
                 break
         pool.remove(best)
         covered |= held[best]
-        if sizes[best] <= left:
+        if lengths[best] <= left:
             taken.append(best)
-            left -= sizes[best]
+            left -= lengths[best]
     return taken
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.site import search
-from pipeline.site.vault_reading import Face
+from pipeline.site.vault_reading import Record
 
 TEXTS = st.text(alphabet="ab é日本1 .", max_size=30)
 VAULTS = st.dictionaries(st.sampled_from([f"n/{number}.md" for number in range(6)]), st.tuples(TEXTS, TEXTS), max_size=6)
@@ -18,8 +18,8 @@ Vault = dict[str, tuple[str, str]]
 
 def entry(vault: Vault, path: str) -> search.Entry | None:
     title, text = vault.get(path, ("", ""))
-    face = Face(path, "report", title, created="2026-11-21T02:00:00")
-    return (face, search.content_of(title, ("Topic/Logs",), text)) if path in vault else None
+    note = Record(path, "report", title, "", created="2026-11-21T02:00:00")
+    return (note, search.content_of(title, ("Topic/Logs",), text)) if path in vault else None
 
 
 def index_of(vault: Vault) -> dict[str, search.Held]:

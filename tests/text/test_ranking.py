@@ -23,6 +23,7 @@ from pipeline.text.ranking import (
     term_weights,
     with_shares,
 )
+from pipeline.text.words import word_count
 from tests.text.pages import ranked
 
 QUESTION = "How does a journal survive a power cut?"
@@ -100,7 +101,7 @@ def _chosen(texts: list[str], words: int, strength: list[float] | None = None) -
     made = ranked(texts)
     given = strength or [1.0] * len(made)
     order = sorted(range(len(made)), key=lambda place: (-given[place], place))
-    return chosen_passages([order], given, made, known_of(made), words)
+    return chosen_passages([order], given, made, [word_count(text) for text in texts], known_of(made), words)
 
 
 def test_what_brings_up_something_new_comes_before_what_was_said() -> None:
@@ -122,7 +123,7 @@ def test_the_budget_is_kept_and_nothing_is_chosen_twice(bodies: list[list[str]],
 
 def test_the_best_of_each_part_of_a_question_comes_first() -> None:
     made = ranked(["seal torn", "seal disk", "flush cache", "pump valve", "seal pump"])
-    found = chosen_passages([[0, 1, 4], [2], [3]], [1.0, 0.9, 0.1, 0.1, 0.8], made, known_of(made), 100)
+    found = chosen_passages([[0, 1, 4], [2], [3]], [1.0, 0.9, 0.1, 0.1, 0.8], made, [2] * 5, known_of(made), 100)
     assert set(found[:3]) == {0, 2, 3}
     assert found[0] == 0
 
