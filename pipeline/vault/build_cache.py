@@ -267,6 +267,11 @@ def notes_in(folder: Path) -> list[KnownNote]:
     return [KnownNote._make(row) for row in rows_in(folder, "SELECT * FROM notes ORDER BY id")]
 
 
+def hidden_notes(folder: Path) -> set[str]:
+    """Return the ids of the notes that a person hid."""
+    return {row[0] for row in rows_in(folder, "SELECT id FROM notes WHERE path = ''")}
+
+
 def report_paths(folder: Path) -> dict[str, str]:
     """Return the paths of the vault's reports by session id."""
     select = "SELECT substr(owner, 9), path FROM files WHERE kind = 'report' AND owner LIKE 'session:%'"
