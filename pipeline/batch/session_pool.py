@@ -129,6 +129,7 @@ class Batch:
             LogError: the log cannot be written.
         """
         due, beyond = split_at_limit(decisions, limit)
+        last = max(self.store.ids("batch"), default="")
         log = new_stream(self.store, self.context, "batch")
         start = n.BatchStarted(
             due=tuple(decision.query.id for decision in due),
@@ -136,6 +137,7 @@ class Batch:
             granted_usd=self.granted_usd,
             timezone=self.queue.settings.timezone,
             unread=self.queue.left_out,
+            after=last,
         )
         self._skipped += [_skipped_event(one, one.cause) for one in decisions if one.action in LEFT_ALONE]
         self._skipped += [_skipped_event(one, "limit", f"the limit of {limit} is reached") for one in beyond]

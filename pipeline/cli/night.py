@@ -74,8 +74,8 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
             _answer_what_notes_ask(env, request)
             if decided.archived != archived_before(env.store):
                 # A batch without work: it records only that queries were removed from the file, or added to it again.
+                start = BatchStarted(due=(), archived=decided.archived, after=max(env.store.ids("batch"), default=""))
                 log = new_stream(env.store, log_writers.context_of(env.workspace), "batch")
-                start = BatchStarted(due=(), archived=decided.archived)
                 try:
                     log.record(start, BatchEnded(done=0, failed=0, skipped=0, exit_code=ExitCode.DONE))
                 finally:

@@ -14,7 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
+from datetime import datetime, timedelta
 from functools import cached_property, partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -351,10 +353,14 @@ class Batch:
 
 @dataclass(frozen=True)
 class Night:
-    """All batches of one night, which lasts from noon to noon where the log says in which zone; else of one UTC date."""
+    """All batches of one night, which lasts from noon to noon where the log says in which zone; else of one UTC date.
+
+    ``began`` is when the first of them began, as ``times_of`` says.
+    """
 
     date: str
     batches: tuple[Batch, ...]
+    began: datetime
 
     @property
     def ended(self) -> tuple[n.QueryEnded, ...]:
@@ -403,7 +409,7 @@ class VaultModel:
     def reported_before(self, card: Card) -> list[Card]:
         """Return the sessions before this one that have a report on its query, the latest first."""
         same = self.of_query[card.query_id] if card.query_id else []
-        return [one for one in reversed(same) if one.has_report and (one.started_at, one.id) < (card.started_at, card.id)]
+        return [one for one in takewhile(lambda one: one is not card, same) if one.has_report][::-1]
 
     @cached_property
     def costs(self) -> dict[str, Cost]:
@@ -419,10 +425,29 @@ class VaultModel:
         return found
 
 
+def times_of(began: Mapping[str, tuple[str, str]]) -> dict[str, datetime]:
+    """Return when each stream began, by id; ``began`` has the time that its event says, and the id of the one before it, or "".
+
+    The one before began earlier, by a second at least: what says otherwise was recorded by a clock that was ahead.
+    """
+    times = {name: moment_of(at) for name, (at, _) in began.items()}
+    for name in began:
+        for _ in began:  # no chain is longer; a circle, which only a log made by hand could have, ends too
+            before = began[name][1]
+            if before not in times or times[before] < times[name]:
+                break
+            times[before] = times[name] - timedelta(seconds=1)
+            name = before
+    return times
+
+
 def nights_from(batches: Iterable[Batch]) -> tuple[Night, ...]:
-    """Return the nights that the batches fell in, the latest last."""
-    in_order = sorted(batches, key=lambda batch: (batch.night, batch.started.at, batch.id))
-    return tuple(Night(date, tuple(found)) for date, found in grouped((batch.night, batch) for batch in in_order).items())
+    """Return the nights that the batches fell in, the one that was worked on last at the end."""
+    found = {batch.id: batch for batch in batches}
+    times = times_of({name: (batch.started.at, batch.started.after) for name, batch in found.items()})
+    latest_first = sorted(found.values(), key=lambda batch: (times[batch.id], batch.id), reverse=True)
+    by_night = grouped((batch.night, batch) for batch in latest_first)
+    return tuple(Night(date, tuple(same[::-1]), times[same[-1].id]) for date, same in reversed(by_night.items()))
 
 
 class Values:

@@ -28,7 +28,18 @@ from pipeline.system.folders import Obstacle, Tree
 from pipeline.text.cleaning import digest_of
 from pipeline.vault.build_cache import OWN, SETTLED, BuildReport, Kept, KnownNote
 from pipeline.vault.identity import Identity, is_retired, read_decisions, relink, taken_over
-from pipeline.vault.model import Beside, Card, Reading, Values, VaultModel, asked_by_owner, named, nights_from, readings_by_url
+from pipeline.vault.model import (
+    Beside,
+    Card,
+    Reading,
+    Values,
+    VaultModel,
+    asked_by_owner,
+    named,
+    nights_from,
+    readings_by_url,
+    times_of,
+)
 from pipeline.vault.note import ID, Kind, Names, Note, block_id, grouped, source_path
 from pipeline.vault.notes.mornings import home_note, night_note, picture, topic_note, topics_of
 from pipeline.vault.notes.parts import asked_rows, best_link
@@ -157,7 +168,9 @@ class Build:
     def _all_parts(self) -> Iterator[Part]:
         """The whole vault: the files of each kind and owner, the value that they are made from, and the path of every note."""
         taken = Names()
-        cards = [named(card, taken) for card in self._values.cards.values()]
+        cards = [named(card, taken) for card in self._values.cards.values()]  # by what each says: names stay as they are
+        times = times_of({card.id: (card.started_at, card.previous_session) for card in cards})
+        cards.sort(key=lambda card: (times[card.id], card.id))
         nights = nights_from(self._values.batches.values())
         readings = readings_by_url(cards)
         sources = dict[str, Link]()

@@ -243,9 +243,10 @@ def night(store: MemoryStore, *stories: Story, date: str = "2026-11-21", say: Sa
         )
         for story in stories
     ]  # fmt: skip
+    after = max((name for name in store.marks(["batch"])), default="")
     Scribe(store, f"batch-{date}t020000-ab12", date).note_batch(
         e.RunStarted(host="here", process=1, program="test"),
-        n.BatchStarted(due=tuple(story.query_id for story in stories), archived=archived),
+        n.BatchStarted(due=tuple(story.query_id for story in stories), archived=archived, after=after),
         n.QuerySkipped(query_id="other", query=say("Another question?"), reason=say("failed: no evidence")),
         *ended,
         n.BatchEnded(done=len(ended), failed=0, skipped=1, exit_code=0, duration_s=61.0),

@@ -20,7 +20,7 @@ from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text import translations
 from pipeline.text.cleaning import clean, one_line
-from pipeline.text.times import clock_at
+from pipeline.text.times import clock_at, timestamp
 from pipeline.text.wording import bill, duration, money
 from pipeline.vault.model import Card, News, Night, VaultModel, batch_of, nights_from, read_card
 from pipeline.vault.note import HOME, Note, View, grouped
@@ -132,7 +132,7 @@ def night_note(model: VaultModel, night: Night) -> Note:
         "failed": len(view["failed"]),
         "cost_usd": round(model.costs[night.date].charged_usd, 6),
     }
-    properties = properties_of("night", view["title"], own, created=night.batches[0].started.at)
+    properties = properties_of("night", view["title"], own, created=timestamp(night.began))
     return Note(f"nights/{night.date}", "night", properties, view)
 
 
@@ -239,8 +239,8 @@ def topic_note(model: VaultModel, topic: str, cards: Sequence[Card], asked: Sequ
 
 def of_questions(cards: Iterable[Card]) -> list[list[Card]]:
     """Return the sessions of each question in order of their start; the question that was asked last comes first."""
-    found = grouped((card.query_id or card.id, card) for card in cards)
-    return sorted(found.values(), key=lambda same: (same[-1].started_at, same[-1].id), reverse=True)
+    latest_first = reversed([*cards])
+    return [same[::-1] for same in grouped((card.query_id or card.id, card) for card in latest_first).values()]
 
 
 def latest(sessions: Sequence[Card]) -> Card:
