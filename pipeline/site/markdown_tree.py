@@ -160,14 +160,14 @@ class _Builder:
             elif name == "End":
                 self._end(_named(value)[0])
             elif name == "Text" and self._open[-1].tag == "pre":
-                self._open[-1].code += value
+                self._open[-1].code += value.replace("\u200b", "")  # which a note's code has where a plugin would obey it
             elif name == "Text":
                 escaped = self._data[start] == ord("&") or (start and self._data[start - 1] == ord("\\"))
                 self._add(f"{_ESCAPED}{value}" if escaped and value else value)
             elif name in {"SoftBreak", "HardBreak"}:
                 self._add("\n")
             elif name == "Code":
-                self._add(Leaf("code", value))
+                self._add(Leaf("code", value.replace("\u200b", "")))
             elif name in {"InlineMath", "DisplayMath"}:
                 formula = (len(value) == 1 or not _TEX.isdisjoint(value)) and not self._data[start - 1 : start].isalnum()
                 self._add(Leaf("math", value) if formula else self._data[start:end].decode())

@@ -49,7 +49,6 @@ on the web | im Web | sur le web | en la web | 网络 | ウェブ
 The web | Das Web | Le web | La web | 网络 | ウェブ
 the web | Web | web | web | 网络 | ウェブ
 ∴ marks what no source says, but what follows from those cited. | ∴ bezeichnet, was keine Quelle sagt, aber aus den zitierten folgt. | ∴ marque ce qu’aucune source ne dit, mais qui découle de celles citées. | ∴ marca lo que ninguna fuente dice, pero se sigue de las citadas. | ∴ 表示来源未直接说明、但可由所引来源推出的内容。 | ∴ は、どの出典にもないが引用した出典から導かれる内容を示します。
-From | Aus | Tiré de | De | 出自 | 出典
 also in | auch in | aussi dans | también en | 另见 | ほかに
 disputed | bestritten | contesté | en disputa | 有争议 | 異論あり
 New since {day} | Neu seit {day} | Nouveau depuis le {day} | Nuevo desde el {day} | {day}以来的新内容 | {day}以降の新しい内容

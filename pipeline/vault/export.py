@@ -139,7 +139,7 @@ def portable(body: str, sources: Sequence[CitedSource], note_of: Mapping[str, st
     ``body`` is the note's text without properties, ``sources`` what the report cites; ``note_of`` has the path of a source's note
     in the vault by the source's address.
     """
-    kept = _USER_BLOCK.sub("", body).strip()
+    kept = _USER_BLOCK.sub("", body).replace("\u200b", "").replace("&#8203;", "").strip()  # these are for Obsidian's plugins
     quotes = {block_id(quote.fact): (source, quote) for source in sources for quote in source.quotes}
     by_note, letters, notes = {note_of.get(one.page.url, ""): one for one in sources}, _letters(kept), dict[str, str]()
 

@@ -90,6 +90,17 @@ def scan(body: str) -> Found:
     )
 
 
+def fields(note: str) -> list[str]:
+    """The keys of Dataview's inline fields: in brackets, escaped or in code too; in a line without these, what it begins with."""
+    found = []
+    for line in note.split("\n"):
+        inside = re.findall(r"[\[(]([^\[\]()]*?)::", line)
+        key, colons, _ = line.partition("::")
+        begins = colons and re.fullmatch(r"[^\w]*((?:[\w\s/-]|[^\x00-\x7f])*)[_*~`]*", key.strip())
+        found += inside or ([begins[1]] if begins else [])
+    return found
+
+
 def _split(inner: str) -> tuple[str, str]:
     target, _, words = inner.partition("|")
     return target, words

@@ -68,11 +68,13 @@ def of_all_forms(store: MemoryStore) -> Story:
             Paragraph(sentences=(said("Go on."),), form="steps", start=4),
             Paragraph(sentences=(said("go"), said("on", basis="derived")), form="code"),
             Paragraph(sentences=(said("elsewhere", facts=other),), form="code"),
+            Paragraph(sentences=(said("Somewhere:", facts=(), basis="bridge"),)),
+            Paragraph(sentences=(said("there", facts=other),), form="code"),
         ),
         "Steps anew": (Paragraph(sentences=(said("Rest."),), form="steps"),),
         "Items": (
             Paragraph(sentences=(said("One."), said("Then.", basis="derived", within="item"), said("Two.")), form="bullets"),
-            Paragraph(sentences=(said("So."), said("Thus.", basis="derived"))),
+            Paragraph(sentences=(said("`a::b` or (`c::d`)."), said("Thus.", basis="derived"))),
         ),
         "A table": (
             Paragraph(sentences=(said("As ever.", facts=(), basis="bridge"), said("See which.", facts=(), basis="bridge"))),

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from selectolax.lexbor import LexborHTMLParser
 
+from pipeline.vault.notes.mornings import nights_in
 from tests.commanding import said
 from tests.fakes import MemoryStore
-from tests.vault.builders import Story, Workplace, built, night
+from tests.vault.builders import PAGES, Story, Workplace, built, fact, night
 
 
 def _text(place: Workplace, start: str) -> str:
@@ -47,10 +49,47 @@ def test_the_notes_of_a_query_that_was_taken_out_of_the_file_say_so_until_it_com
             assert ("\narchived: true\n" in place.note(room).read_text()) == bool(archived)
 
 
+def test_a_night_by_a_clock_that_was_ahead_hides_none_that_came_after_it(tmp_path: Path) -> None:
+    store, merged = MemoryStore(), MemoryStore()
+    ahead = Story(store, id="2027-05-01-power-cut-aaaa", date="2027-05-01").whole()
+    night(store, ahead, date="2027-05-01")
+    later = Story(store, id="2026-11-22-power-cut-bbbb", previous=ahead.id, date="2026-11-22").whole()
+    night(store, later, date="2026-11-22")
+    night(merged, Story(merged, id="2026-11-21-x-cccc", query="Why?", query_id="x").whole(), date="2026-11-21")
+    store.streams |= merged.streams  # of a machine that knew of neither
+    place = built(tmp_path, store)
+    assert [one.date for one in nights_in(store)[0]] == ["2026-11-21", "2027-05-01", "2026-11-22"]
+    assert "\ncreated: 2026-11-22T02:00:01\n" in _text(place, "nights/2027-05-01")  # as lists and the feed have it
+    assert "[[nights/2026-11-22|" in _text(place, "Home")
+    reports = {path.stem[-4:]: path.read_text() for path in (place.vault / "reports").rglob("*.md")}
+    assert "superseded_by" in reports["aaaa"]
+    assert "superseded_by" not in reports["bbbb"]
+    assert "earlier_reports: 1" in reports["bbbb"]
+    assert "earlier_reports" not in reports["aaaa"]
+
+
 def test_a_vault_without_any_session_says_what_to_do(tmp_path: Path) -> None:
     place = built(tmp_path, MemoryStore())
     assert [name for name in place.files() if name.endswith(".md")] == ["Home.md"]
     assert "research run" in _text(place, "Home")
+
+
+@pytest.mark.parametrize(
+    ("quote", "found"),
+    [
+        ("| Method | Survives |\n| fsync | yes, each power cut |", "#:~:text=yes%2C%20each%20power%20cut"),
+        ("| Method | Survives |\n| fsync | yes |", ""),  # such a word is on a page twice
+        ("- One.\n- Two is a longer item.", "#:~:text=Two%20is%20a%20longer%20item."),
+        ("Run it:\n\n```\nfsync --all -v now\nok\n```", "#:~:text=fsync%20%2D%2Dall%20%2Dv%20now"),
+        ("Yes.", "#:~:text=Yes."),
+    ],
+)
+def test_a_link_into_a_page_asks_for_words_that_stand_in_one_place_of_it(tmp_path: Path, quote: str, found: str) -> None:
+    story = Story(store := MemoryStore())
+    story.facts = (fact(PAGES[0], quote), *story.facts[1:])
+    story.whole()
+    note = _text(built(tmp_path, store), "sources/2026-11/source-logs-example-handbook")
+    assert f"(https://logs.example/handbook/{found})" in note
 
 
 _SAYS_TOO_MUCH = re.compile(r"\bcomplete\b|answered\b|confirmed|independent|sources disagree|extractive", re.IGNORECASE)

@@ -261,6 +261,12 @@ class Citer:
             opens_table = any(one.form == "table" for one in paragraphs[place + 1 : place + 2])
             start = self._steps + 1 if paragraph.start > 1 else 1
             block = self._block(paragraph, start, before, inside=inside, opens_table=opens_table)
+            if block.form == "code" and before and found[-1].form not in ("code", "table"):
+                (*others, last), (code, *more) = found[-1].said, block.said
+                if not last.citations and not last.standing:  # it introduces the code, and has its citations
+                    last = replace(last, citations=code.citations, derived=code.derived, standing=code.standing)
+                    found[-1] = replace(found[-1], said=(*others, last))
+                    block = replace(block, said=(replace(code, citations=(), derived=False, standing=""), *more))
             if block.form == "steps":
                 self._steps = max((one.number for one in block), default=0)
             found.append(block)

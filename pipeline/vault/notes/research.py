@@ -29,12 +29,13 @@ from pipeline.vault.note import OF_PAGE, Note, View, block_id, grouped
 from pipeline.vault.notes import parts
 from pipeline.vault.output.escaping import Inert, Link, file_address, inert, linked_host, plain, property_address, web_address
 from pipeline.vault.output.frontmatter import Property
-from pipeline.vault.output.markdown import claim_beside, flat, is_plain, prose, statement
+from pipeline.vault.output.markdown import blocks_of, cells, claim_beside, is_plain, prose, statement
 
 MOST_CLAIMS, MOST_MESSAGES, LONGEST = 150, 80, 1_200  # that the note of an import shows; characters of one
 MOST = 12  # earlier answers that a report lists, and new facts; the rest is counted
 _EMPTY = ReportGenerated(title="", summary=(), sections=(), references=())
 _WORDS = 6  # at each end of a quote that a browser looks for
+_TELLING = 12  # letters of a cell or an item that a page hardly has twice
 _UNSAFE = str.maketrans({"-": "%2D"})  # a hyphen has a meaning of its own in a text fragment
 
 
@@ -362,7 +363,7 @@ def source_note(
         """A quote: where it is, whether it is disputed, and by which reports it is cited (of each question the latest)."""
         (_, first), (found_by, latest) = found[0], found[-1]
         words = translations.label("in the page", language)
-        there = f"[{words}]({web.partition('#')[0]}#{fragment_of(first.text)})" if web else ""
+        there = f"[{words}]({web.partition('#')[0]}{_fragment_of(first.text)})" if web else ""
         if file and first.sheet:
             there = file_address(file, translations.label("on page {number}", language, number=str(first.sheet)), first.sheet)
         return {
@@ -418,11 +419,16 @@ def source_note(
     return Note(path, "source", properties, view)
 
 
-def fragment_of(said: str) -> str:
-    """Return the text fragment that makes a browser scroll to a quote: ``:~:text=first%20words,last%20words``.
+def _fragment_of(quote: str) -> str:
+    """The text fragment that makes a browser scroll to a quote: ``#:~:text=first%20words,last%20words``, "" if none would do.
 
+    A browser finds words only where they stand in one cell, item or paragraph, so the longest one stands for all of the quote.
     Source: https://wicg.github.io/scroll-to-text-fragment/ (``text=textStart,textEnd``).
     """
-    words = flat(said).split()
+    pieces = list[str]()
+    for block in blocks_of(quote):
+        pieces += cells(block.text) if block.kind == "row" else block.text.split("\n") if block.kind == "code" else [block.text]
+    longest = max(pieces, key=len, default="")
+    words = longest.split() if len(longest) >= _TELLING or len(pieces) == 1 else []
     ends = [words] if len(words) <= 2 * _WORDS else [words[:_WORDS], words[-_WORDS:]]
-    return f":~:text={','.join(encoded(' '.join(end), safe='').translate(_UNSAFE) for end in ends)}" if words else ""
+    return f"#:~:text={','.join(encoded(' '.join(end), safe='').translate(_UNSAFE) for end in ends)}" if words else ""

@@ -3,8 +3,9 @@
 A quoted stretch of a source is in the format of a stored page. Every word of it goes through ``inert``, so it does nothing in a
 vault, whatever it says. Of a report's running text, code, bold, emphasis and formulas pass by a whitelist: what passes is written
 again from its parts; the words inside marks go through ``inert`` themselves, code and formulas pass only if they hold nothing
-that Obsidian, Dataview or Templater would obey inside them. Dataview runs code that begins with ``=`` or ``$=`` and reads ``::``
-everywhere; Templater looks for its opening sign in the raw file; MathJax has commands that link and load.
+that Obsidian, Dataview or Templater would obey inside them. Dataview runs code that begins with ``=`` or ``$=``, and reads
+``key:: value`` at the start of a line and in brackets, in code too; Templater looks for its opening sign in the raw file; MathJax
+has commands that link and load.
 """
 
 from __future__ import annotations
@@ -111,7 +112,9 @@ _BOLD = r"(?<![\w*\\])\*\*(?=[^\s*])(?P<bold>[^\n]{1,500}?)(?<=[^\s*])\*\*(?![\w
 _ITALIC = r"(?<![\w*\\])\*(?=[\w`“\"'(])(?P<italic>[^*\n]{1,500}?)(?<=[\w`”\"').!?%])\*(?![\w*])"
 _MARKED = re.compile("|".join((_CODE, _MATH, _BOLD, _ITALIC)))
 _MARK = "\ue000"  # a sign without a meaning, where a marked part is put back when the words around it are inert
-_OBEYED_IN_CODE = re.compile(r"\A\s*\$?=|<%|%>|::|%%|\[\[|\]\]|\]\(|dataviewjs|\A\s|\s\Z|\{\{", re.IGNORECASE)
+_OBEYED_IN_CODE = re.compile(r"\A\s*\$?=|<%|%>|%%|\[\[|\]\]|\]\(|dataviewjs|\A\s|\s\Z|\{\{", re.IGNORECASE)
+# The beginning of a line up to two colons, if Dataview takes it for a key (see `extractFullLineField` in its source).
+_KEY = re.compile(r"\W*(?:[\w\s/-]|[^\x00-\x7f])*[_*~`]*")
 _COMMAND = re.compile(r"\\([A-Za-z]+|.)")
 _COMMANDS = (
     "frac dfrac tfrac sqrt sum prod int lim cdot cdots times div pm mp le ge leq geq lt gt ne neq approx sim simeq "
@@ -138,8 +141,24 @@ def prose(text: str, *, cell: bool = False) -> Inert:
 
     line = inert(_MARKED.sub(taken_out, " ".join(clean(text).replace(_MARK, "").split())))
     for marked in passed:
-        line = Inert(line.replace(_MARK, marked, 1))
+        before, _, after = line.partition(_MARK)
+        line = Inert(_without_fields(before, marked) + after)
     return line
+
+
+def _without_fields(before: str, marked: str) -> str:
+    """Return a line's beginning with the marked part that follows, so that two colons in its code make no field for Dataview.
+
+    What follows ``[`` or ``(`` up to two colons is a key, unless a bracket stands between: a sign without width keeps such colons
+    apart. So are letters at the start of a line: there an entity without width comes before the code, which then can be copied.
+    """
+    start, *others = marked.split("::")
+    if others and "::" not in before and _KEY.fullmatch(before + start):
+        start = f"&#8203;{start}"
+    for other in others:
+        brackets = [sign for sign in before + start if sign in "[]()"]
+        start += (":\u200b:" if brackets[-1:] in (["["], ["("]) else "::") + other
+    return before + start
 
 
 def _marked(found: re.Match[str], cell: bool) -> str:
