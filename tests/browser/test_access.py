@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from pypdfium2 import PdfDocument
 
-from tests.browser.visiting import KINDS, Site, Visitor
+from tests.browser.visiting import KINDS, Scheme, Site, Visitor
 
 PHONE, TABLET, DESKTOP = 390, 768, 1280
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_violation_on_any_kind_of_page(site: Site, visitor: Visitor, scheme: str) -> None:
+def test_axe_finds_no_violation_on_any_kind_of_page(site: Site, visitor: Visitor, scheme: Scheme) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     page = visitor.open(site.address("home"), scheme=scheme)

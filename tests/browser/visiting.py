@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Dialog, Locator, Page
+    from playwright.sync_api import Browser, BrowserContext, Dialog, Locator, Page, ViewportSize
 
 KINDS = ("home", "report", "session", "worker", "source", "night", "topic", "note", "list", "tags", "search", "404")
+Scheme = Literal["light", "dark"]
 _KIND = re.compile(r'<body class="kind-([a-z0-9]+)"')
 
 
@@ -45,22 +46,21 @@ class Visitor:
     """Opens pages and remembers what happened on them: messages of the console, dialogs, requests, errors."""
 
     browser: Browser
-    contexts: dict[tuple[Any, ...], BrowserContext] = field(default_factory=dict)
+    contexts: list[BrowserContext] = field(default_factory=list)
     wandering: Page | None = None
     happened: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
-    def open(self, address: str, *, scheme: str = "light", width: int = 1280, scripts: bool = True) -> Page:
-        """Open ``address`` in a fresh page; pages of the same kind of visitor share their cache."""
-        key = (scheme, width, scripts)
-        if key not in self.contexts:
-            self.contexts[key] = self.browser.new_context(
-                viewport={"width": width, "height": 900},
-                color_scheme="dark" if scheme == "dark" else "light",
-                java_script_enabled=scripts,
-            )
-            self._listen(self.contexts[key])
-        page = self.contexts[key].new_page()
+    def open(self, address: str, *, scheme: Scheme = "light", width: int = 1280, scripts: bool = True) -> Page:
+        """Open ``address`` as somebody who was never here."""
+        size: ViewportSize = {"width": width, "height": 900}
+        context = self.browser.new_context(viewport=size, color_scheme=scheme, java_script_enabled=scripts)
+        context.on("console", lambda message: self.happened.append(f"console: {message.text}"))
+        context.on("weberror", lambda error: self.happened.append(f"error: {error.error}"))
+        context.on("dialog", self._dismiss)
+        context.on("request", lambda request: self.requests.append(request.url))
+        self.contexts.append(context)
+        page = context.new_page()
         page.goto(address)
         return page
 
@@ -77,19 +77,13 @@ class Visitor:
         with link.page.expect_navigation():
             link.click()
 
-    def _listen(self, context: BrowserContext) -> None:
-        context.on("console", lambda message: self.happened.append(f"console: {message.text}"))
-        context.on("weberror", lambda error: self.happened.append(f"error: {error.error}"))
-        context.on("dialog", self._dismiss)
-        context.on("request", lambda request: self.requests.append(request.url))
-
     def _dismiss(self, dialog: Dialog) -> None:
         self.happened.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
     def leave(self) -> None:
         """Close what was opened."""
-        for context in self.contexts.values():
+        for context in self.contexts:
             context.close()
 
 
@@ -101,12 +95,9 @@ class _Quiet(SimpleHTTPRequestHandler):
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
     """Yield the address of ``folder``, without a slash at its end."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder))) as server:
+        threading.Thread(target=server.serve_forever, args=[0.05], daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()

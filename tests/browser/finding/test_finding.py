@@ -19,7 +19,7 @@ import yaml
 
 from pipeline.site.search import STOP, terms
 from tests.browser.visiting import Visitor, served
-from tests.site.scratch import Scratch
+from tests.site.scratch import Scratch, note
 
 HERE = Path(__file__).parent
 NIGHTS = 16
@@ -31,22 +31,22 @@ def topics() -> list[dict[str, Any]]:
     return found
 
 
-def pages(note: str) -> tuple[str, ...]:
+def pages(named: str) -> tuple[str, ...]:
     """The pages of a note that is given as topic and kind."""
-    slug, kind = note.split()
+    slug, kind = named.split()
     numbers = ("-1", "-2") if kind in ("worker", "source") else ("",)
     return tuple(f"{kind}s/2026/{slug}{number}.html" for number in numbers)
 
 
-def write(vault: Path) -> int:
-    """Write the notes; return their number."""
+def notes() -> Iterator[tuple[str, str]]:
+    """Yield path and text of each note."""
     dice, every = random.Random(11), topics()
-    notes = dict(one for topic in every for one in _of(topic, [other for other in every if other is not topic], dice))
-    notes |= {f"nights/2026-{1 + number // 4:02d}-{1 + number % 4:02d}.md": _night(number, every) for number in range(NIGHTS)}
-    for path, text in notes.items():
-        (vault / path).parent.mkdir(parents=True, exist_ok=True)
-        (vault / path).write_text(text, "utf-8")
-    return len(notes)
+    for topic in every:
+        yield from _of(topic, [other for other in every if other is not topic], dice)
+    for number in range(NIGHTS):
+        lines = "\n".join(f"- {topic['title']}" for topic in every[number * 4 : number * 4 + 4])
+        day = date(2026, 1, 1) + timedelta(days=number)
+        yield f"nights/{day}.md", note(f"Night of {day}", lines, "night", created=f"{day}T02:00:00", tags="[research/night]")
 
 
 def _of(topic: Mapping[str, Any], others: list[dict[str, Any]], dice: random.Random) -> Iterator[tuple[str, str]]:
@@ -70,14 +70,7 @@ def _of(topic: Mapping[str, Any], others: list[dict[str, Any]], dice: random.Ran
 
 def _note(kind: str, name: str, title: str, body: str, topic: Mapping[str, Any]) -> tuple[str, str]:
     tags = [f"research/{kind}", "status/complete", *(f"topic/{tag.replace(' ', '-')}" for tag in topic["tags"])]
-    head = f"title: {json.dumps(title)}\nkind: {kind}\ncreated: {topic['date']}T02:15:00\ntags: {json.dumps(tags)}"
-    return f"{kind}s/2026/{name}.md", f"---\n{head}\n---\n\n# {title}\n\n{body}\n"
-
-
-def _night(number: int, every: list[dict[str, Any]]) -> str:
-    day = date(2026, 1, 1) + timedelta(days=number)
-    lines = "\n".join(f"- {topic['title']}" for topic in every[number * 4 : number * 4 + 4])
-    return f"---\ntitle: Night of {day}\nkind: night\ncreated: {day}T02:00:00\ntags: [research/night]\n---\n\n{lines}\n"
+    return f"{kind}s/2026/{name}.md", note(title, body, kind, created=f"{topic['date']}T02:15:00", tags=json.dumps(tags))
 
 
 PATHS = 'found => [...document.querySelectorAll("#search-results a")].map(link => link.getAttribute("href"))'
@@ -85,10 +78,11 @@ PATHS = 'found => [...document.querySelectorAll("#search-results a")].map(link =
 
 @pytest.fixture(scope="module")
 def finding(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("finding")
-    assert write(folder / "vault") == 400
-    Scratch(folder).build()
-    return folder / "site"
+    scratch = Scratch(tmp_path_factory.mktemp("finding"))
+    for path, text in notes():
+        scratch.write(path, text)
+    assert scratch.build().pages == 400
+    return scratch.folder / "site"
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +104,7 @@ def test_the_wanted_page_comes_first(url: str, visitor: Visitor, kept: bool) -> 
     for one in yaml.safe_load((HERE / "asked.yaml").read_text("utf-8")):
         if one.get("kept", False) == kept:
             filters = {name: one[name] for name in ("kind", "tag", "from", "to") if name in one}
-            wanted = [page for note in (one["want"], *one.get("also", ())) for page in pages(note)]
+            wanted = [page for named in (one["want"], *one.get("also", ())) for page in pages(named)]
             places = [place for place, path in enumerate(found(visitor, url, one["ask"], **filters), start=1) if path in wanted]
             number += 1
             if places[:1] != [1]:
