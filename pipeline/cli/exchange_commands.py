@@ -25,7 +25,7 @@ from pipeline.system import files
 from pipeline.text.cleaning import clean, digest_of, one_line, spelling_free
 from pipeline.text.redaction import Redaction
 from pipeline.text.wording import counted
-from pipeline.vault.build_cache import source_paths
+from pipeline.vault.build_cache import paths_of
 from pipeline.vault.export import cited_sources, converted, page, portable
 from pipeline.vault.export import references as csl_items
 from pipeline.vault.output.escaping import inert
@@ -83,7 +83,7 @@ def export(console: Console, session: str | None, form: str | None, out: str | N
         if not path:
             raise CommandRefused(f"{name} has no report in the vault", hint=f"research show {name} says how far it got")
         note = frontmatter.loads(files.read_text(folder / path))
-        notes = source_paths(local, [one.page.url for one in sources])
+        notes = paths_of(local, "source")
         title, stem = one_line(str(note.get("title", name)), 500), PurePosixPath(path).stem
         text, value["quotes"] = portable(note.content, sources, notes)
         if form in ("html", "pdf"):

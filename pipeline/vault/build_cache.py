@@ -272,13 +272,7 @@ def hidden_notes(folder: Path) -> set[str]:
     return {row[0] for row in rows_in(folder, "SELECT id FROM notes WHERE path = ''")}
 
 
-def report_paths(folder: Path) -> dict[str, str]:
-    """Return the paths of the vault's reports by session id."""
-    select = "SELECT substr(owner, 9), path FROM files WHERE kind = 'report' AND owner LIKE 'session:%'"
-    return {row[0]: row[1] for row in rows_in(folder, select)}
-
-
-def source_paths(folder: Path, urls: Iterable[str]) -> dict[str, str]:
-    """Return the paths of the notes of these sources, without suffix, by address."""
-    found = {url: rows_in(folder, "SELECT path FROM files WHERE owner = ?", [f"source:{url}"]) for url in urls}
-    return {url: rows[0][0].removesuffix(".md") for url, rows in found.items() if rows}
+def paths_of(folder: Path, kind: str) -> dict[str, str]:
+    """Return the paths of the notes of a kind, without suffix, by what they are about: a session's id, a source's address."""
+    rows = rows_in(folder, "SELECT owner, path FROM notes WHERE kind = ? AND path != ''", [kind])
+    return {owner.partition(":")[2]: path.removesuffix(".md") for owner, path in rows}

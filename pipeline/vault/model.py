@@ -189,13 +189,6 @@ def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
     )
 
 
-def named(card: Card, taken: Names) -> Card:
-    """Return a card with the paths that its notes have beside all others; the names are claimed from ``taken``."""
-    report_path, session_path = taken.claim(card.report_path, card.id), taken.claim(card.session_path, card.id)
-    workers = {name: taken.claim(path, f"{card.id}/{name}") for name, path in card.workers.items()}
-    return replace(card, session_path=session_path, report_path=report_path if card.has_note else "", workers=workers)
-
-
 def _answer(state: SessionState, summary: Sequence[Sentence]) -> tuple[CitedText, list[str]]:
     """Return the answer of a summary of at least one sentence, and the facts that it cites.
 
@@ -390,11 +383,12 @@ class Night:
 
 @dataclass(frozen=True)
 class VaultModel:
-    """The whole vault: cards by session id, in order of their start; sources by address; nights."""
+    """The whole vault: cards by session id, in order of their start; sources by address, and who read them; nights."""
 
     by_id: Mapping[str, Card]
-    sources: Mapping[str, Link]
     nights: tuple[Night, ...]
+    readings: Mapping[str, list[tuple[Card, Reading]]]
+    sources: Mapping[str, Link]
 
     @cached_property
     def of_query(self) -> dict[str, list[Card]]:
@@ -509,6 +503,26 @@ class Values:
         if not events or events[-1].id != card.last_event:
             raise LogUnreadable("its log was changed while its notes were made", hint="the next build makes them")
         return LoadedSession(card, state, events, beside)
+
+
+def model_of(values: Values) -> VaultModel:
+    """Return the whole vault.
+
+    Names are given out in the order of the times in the log, so they stay as they are; a source's link shows its first title.
+    """
+    taken, cards = Names(), list[Card]()
+    for card in values.cards.values():
+        report_path, session_path = taken.claim(card.report_path, card.id), taken.claim(card.session_path, card.id)
+        workers = {name: taken.claim(path, f"{card.id}/{name}") for name, path in card.workers.items()}
+        own = report_path if card.has_note else ""
+        cards.append(replace(card, session_path=session_path, report_path=own, workers=workers))
+    times = times_of({card.id: (card.started_at, card.previous_session) for card in cards})
+    cards.sort(key=lambda card: (times[card.id], card.id))
+    readings, sources = readings_by_url(cards), dict[str, Link]()
+    for url, read in readings.items():
+        path = taken.claim(note.source_path(url, read[0][1].page.at, read[0][0].names), url)
+        sources[url] = Link(path, next((one.page.title for _, one in read if one.page.title.strip()), url))
+    return VaultModel({card.id: card for card in cards}, nights_from(values.batches.values()), readings, sources)
 
 
 def stored_cards(state_dir: Path) -> list[Card]:

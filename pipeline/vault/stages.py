@@ -9,7 +9,7 @@ nothing to do does not import this module.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
@@ -28,23 +28,11 @@ from pipeline.system.folders import Obstacle, Tree
 from pipeline.text.cleaning import digest_of
 from pipeline.vault.build_cache import OWN, SETTLED, BuildReport, Kept, KnownNote
 from pipeline.vault.identity import Identity, is_retired, read_decisions, relink, taken_over
-from pipeline.vault.model import (
-    Beside,
-    Card,
-    Reading,
-    Values,
-    VaultModel,
-    asked_by_owner,
-    named,
-    nights_from,
-    readings_by_url,
-    times_of,
-)
-from pipeline.vault.note import ID, Kind, Names, Note, block_id, grouped, source_path
+from pipeline.vault.model import Beside, Card, Reading, Values, VaultModel, asked_by_owner, model_of
+from pipeline.vault.note import ID, Kind, Note, block_id, grouped
 from pipeline.vault.notes.mornings import home_note, night_note, picture, topic_note, topics_of
 from pipeline.vault.notes.parts import asked_rows, best_link
 from pipeline.vault.notes.research import import_note, report_note, session_note, source_note, worker_note
-from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.templates import Renderer
 from pipeline.vault.output.user_text import marked, rating_of
 from pipeline.vault.output.writer import COPY, GeneratedFile, VaultWriter, as_text, note_id, signed
@@ -167,24 +155,15 @@ class Build:
 
     def _all_parts(self) -> Iterator[Part]:
         """The whole vault: the files of each kind and owner, the value that they are made from, and the path of every note."""
-        taken = Names()
-        cards = [named(card, taken) for card in self._values.cards.values()]  # by what each says: names stay as they are
-        times = times_of({card.id: (card.started_at, card.previous_session) for card in cards})
-        cards.sort(key=lambda card: (times[card.id], card.id))
-        nights = nights_from(self._values.batches.values())
-        readings = readings_by_url(cards)
-        sources = dict[str, Link]()
-        for url, read in readings.items():  # named in the order of first reading, by the first title: that one never changes
-            path = taken.claim(source_path(url, read[0][1].page.at, read[0][0].names), url)
-            sources[url] = Link(path, next((one.page.title for _, one in read if one.page.title.strip()), url))
-        model = VaultModel({card.id: card for card in cards}, sources, nights)
+        model = model_of(self._values)
+        cards = [*model.by_id.values()]
         asked = asked_by_owner(self._values.talks.values(), model)
         noted = {reading.page.url for card in cards for reading in card.read if reading.shown}
         self._rated = grouped((query, event) for (query, _), event in self._decisions.ratings.latest.items())
         followers = {card.previous_session: card for card in reversed(cards)}
         for card in cards:
             yield self._session(model, card, followers.get(card.id), asked.get(f"session:{card.id}", ()))
-        yield from self._source_parts(model, {url: found for url, found in readings.items() if url in noted})
+        yield from self._source_parts(model, noted)
         for name, path in self._values.imports.items():
             make = partial(self._import, name, path)
             yield Part(f"import:{name}", self._values.marks[name] + path, make, (("session", path, ""),))
@@ -196,7 +175,7 @@ class Build:
         if model.nights:
             image = picture(model, "nights:")
             yield Part("nights:", image.body, lambda: [image])
-        yield _of_value("home:", home_note(model, cards))
+        yield _of_value("home:", home_note(model))
         yield Part("templates:", "", partial(copies, self.renderer.folder, "templates:"))
 
     def _session(self, model: VaultModel, card: Card, after: Card | None, asked: Iterable[Turn]) -> Part:
@@ -226,15 +205,17 @@ class Build:
         value = repr((self._values.marks[card.id], card.session_path, card.report_path, own, beside))
         return Part(f"session:{card.id}", value, made, tuple(notes), (f"report:{card.id}",))
 
-    def _source_parts(self, model: VaultModel, noted: Mapping[str, Sequence[tuple[Card, Reading]]]) -> Iterator[Part]:
-        """The sources that a session's result leads to; the workers' notes name the others, with what they found there."""
+    def _source_parts(self, model: VaultModel, noted: Collection[str]) -> Iterator[Part]:
+        """The ``noted`` sources, to which a session's result leads; the workers' notes name the others, with what they found."""
 
         def note(url: str, path: str, readings: Sequence[tuple[Card, Reading]]) -> Iterator[Note]:
             hidden = {name.removeprefix("report:") for name in self._decisions.hidden if name.startswith("report:")}
             yield source_note(url, path, readings, self.documents, hidden)
 
-        for url, readings in noted.items():
-            place = model.sources[url]
+        for url, place in model.sources.items():
+            if url not in noted:
+                continue
+            readings = model.readings[url]
             sessions = [(self._values.marks[card.id], card.session_path, card.report_path) for card, _ in readings]
             reports = tuple(f"report:{card.id}" for card, _ in readings)
             make, value = partial(note, url, place.path, readings), repr((place, sessions, self.documents))

@@ -24,7 +24,7 @@ from pipeline.system.folders import Obstacle, Tree
 from pipeline.text.cleaning import spelling_free
 from pipeline.vault import BuildReport, build_vault
 from pipeline.vault.build import Mode
-from pipeline.vault.build_cache import hidden_notes, report_paths, source_paths
+from pipeline.vault.build_cache import hidden_notes, paths_of
 from pipeline.wiring.store_adapters import refuse_missing_log, store_of, summaries_of
 
 if TYPE_CHECKING:
@@ -211,10 +211,10 @@ def _with_templates_of_now(folder: Path, make: Callable[[], R]) -> R:
 
 def report_of(folder: Path) -> Callable[[str], str]:
     """Return a function from a session to the path of its report in the workspace, "" if there is none."""
-    paths = report_paths(folder / "events" / "local")
+    paths = paths_of(folder / "events" / "local", "report")
 
     def report(session: str) -> str:
-        path = f"vault/{paths[session]}" if session in paths else ""
+        path = f"vault/{paths[session]}.md" if session in paths else ""
         return path if path and (folder / path).exists() else ""
 
     return report
@@ -222,8 +222,8 @@ def report_of(folder: Path) -> Callable[[str], str]:
 
 def source_notes(folder: Path, urls: Iterable[str]) -> dict[str, str]:
     """Return the paths in the workspace of the notes of these sources, by address; those without a note are left out."""
-    paths = source_paths(folder / "events" / "local", urls)
-    return {url: note for url, path in paths.items() if (folder / (note := f"vault/{path}.md")).exists()}
+    paths = paths_of(folder / "events" / "local", "source")
+    return {url: note for url in urls if url in paths and (folder / (note := f"vault/{paths[url]}.md")).exists()}
 
 
 def build_site(folder: Path, url: str, vault: BuildReport | None = None, *, everything: bool = False) -> SiteReport:

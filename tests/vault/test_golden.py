@@ -16,7 +16,7 @@ from pipeline.domain.events import night_events as n
 from pipeline.domain.events import session_events as e
 from pipeline.domain.values import Changes, Cost, Paragraph, ReportSection, Sentence, SourceChange
 from pipeline.errors import GONE
-from pipeline.vault.build_cache import source_paths
+from pipeline.vault.build_cache import paths_of
 from pipeline.vault.export import cited_sources, page, portable, references
 from pipeline.vault.stages import SNIPPET
 from tests.fakes import MemoryStore
@@ -147,7 +147,7 @@ def golden_files(root: Path) -> dict[str, bytes]:
     assert not any(b"file:///" in data for data in site.files().values()), "no page says where a reader's documents are"
     notes = {f"vault/{path}": data for path, data in place.files().items() if path.endswith((".md", ".svg"))}
     sources = cited_sources(place.state, stories[0].id)
-    paths = source_paths(place.state, [source.page.url for source in sources])
+    paths = paths_of(place.state, "source")
     report = portable(body_of(place.note("reports/2026/which-forms").read_text()), sources, paths)[0]
     exported = {
         "report.md": report, "report.html": page("Which forms has a report?", report),

@@ -171,9 +171,9 @@ def night_view(model: VaultModel, night: Night) -> View:
     }
 
 
-def home_note(model: VaultModel, cards: Sequence[Card]) -> Note:
-    """Return the home note; ``cards`` of all sessions in order of their start."""
-    last = model.nights[-1] if model.nights else None
+def home_note(model: VaultModel) -> Note:
+    """Return the home note."""
+    last, cards = model.nights[-1] if model.nights else None, model.by_id.values()
     worked = last.last if last else {}
     questions = [same for same in of_questions(cards) if same[-1].query_id not in worked or not same[-1].query_id]
     unanswered = [same[-1] for same in questions if not same[-1].has_note and same[-1].query_id not in model.archived]

@@ -9,7 +9,8 @@ from functools import lru_cache
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.upkeep_events import ResearchPruned
 from pipeline.domain.findings import sheet_of
-from pipeline.domain.state import SessionState, Worker, outcome_of
+from pipeline.domain.session import counts_of
+from pipeline.domain.state import SessionState, Worker, outcome_of, status_words
 from pipeline.domain.talk import Turn
 from pipeline.domain.values import EXTRACTIVE, BlockForm, Contradiction, Fact, Gap, Paragraph, Perspective, Sentence
 from pipeline.text import translations
@@ -36,9 +37,9 @@ def shown_status(state: SessionState) -> str:
     return outcome_of(state) or (state.status if state.ended else "unfinished")
 
 
-def made_by(loaded: LoadedSession) -> View:
-    """Return who answered a session's questions, where it searched, and what it cost in time and money."""
-    state, spent, models = loaded.state, loaded.card, list[str]()
+def session_view(loaded: LoadedSession) -> View:
+    """Return what a session's own note and its report show alike: how it ended, what it found, who answered, what it cost."""
+    state, spent, counts, models = loaded.state, loaded.card, counts_of(loaded.state), list[str]()
     for event in loaded.events:
         if isinstance(event, e.Answered):
             models.append(event.cost.model or event.cost.model_requested)
@@ -46,6 +47,12 @@ def made_by(loaded: LoadedSession) -> View:
             models += event.models
     reasoner, language = state.config.reasoner, loaded.language
     return {
+        "query_id": state.query_id,
+        "status": shown_status(state),
+        "outcome": status_words(shown_status(state)),
+        "reason": state.end_reason,
+        "topics": topic_links(state.tags),
+        **{name: counts[name] for name in ("searches", "pages", "facts")},
         "reasoner": reasoner if state.config.has_model else translations.label("without a model", language),
         "models": tuple(name for name in dict.fromkeys(models) if name not in {"", reasoner, EXTRACTIVE}),
         "search": state.config.search,

@@ -16,8 +16,7 @@ from urllib.parse import quote as encoded
 from pipeline.domain.events.import_events import NOT_CHECKED, Import
 from pipeline.domain.events.session_events import ReportGenerated
 from pipeline.domain.findings import facts_of, news_of, open_gaps, shown_pages, unused_facts
-from pipeline.domain.session import counts_of
-from pipeline.domain.state import GIVES_ORDERS, SessionState, Worker, search_nodes, status_words, workers_in_order
+from pipeline.domain.state import GIVES_ORDERS, SessionState, Worker, search_nodes, workers_in_order
 from pipeline.domain.steps import FetchPage, ReadPages, SearchFor, parts_of
 from pipeline.domain.values import Fact
 from pipeline.text import translations
@@ -41,13 +40,13 @@ _UNSAFE = str.maketrans({"-": "%2D"})  # a hyphen has a meaning of its own in a 
 
 def session_note(loaded: LoadedSession) -> Note:
     """Return the note of a session."""
-    state, card, counts = loaded.state, loaded.card, counts_of(loaded.state)
+    state, card, shown = loaded.state, loaded.card, parts.session_view(loaded)
     own: dict[str, Property] = {
         "query": plain(state.query, 1_000),
         "session": state.id,
         "report": parts.linked(parts.report_link(card)),
-        "pages": counts["pages"],
-        "facts": counts["facts"],
+        "pages": shown["pages"],
+        "facts": shown["facts"],
         "cost_usd": round(card.charged_usd, 6),
         **({"archived": True} if loaded.beside.archived else {}),
     }
@@ -55,12 +54,8 @@ def session_note(loaded: LoadedSession) -> Note:
     failures = sorted(state.failures.values(), key=lambda failure: (failure.at, failure.step))
     view = {
         "title": state.query,
-        "status": state.status,
-        "outcome": status_words(parts.shown_status(state)),
         "waiting": state.waiting,
-        "reason": state.end_reason,
         "session_id": state.id,
-        "query_id": state.query_id,
         "report": parts.report_link(card),
         "earlier": loaded.beside.before,
         "later": loaded.beside.after,
@@ -72,14 +67,10 @@ def session_note(loaded: LoadedSession) -> Note:
             for one in failures
         ],
         "gaps": parts.open_questions(open_gaps(state)),
-        "topics": parts.topic_links(state.tags),
-        "searches": counts["searches"],
-        "pages": counts["pages"],
-        "facts": counts["facts"],
         "started_at": state.started_at,
         "pruned": bool(state.pruned),
         "imported": None,
-        **parts.made_by(loaded),
+        **shown,
     }
     return Note(card.session_path, "session", properties, view)
 
@@ -88,10 +79,8 @@ def _step_words(state: SessionState, key: str) -> str:
     """A step's name in words, as ``write report``, with what it searches for or reads, or whose step it is."""
     kind, rest = parts_of(key)
     words = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in kind).strip()
-    if SearchFor.is_of(key):
+    if SearchFor.is_of(key) or FetchPage.is_of(key):
         return f"{words} “{rest}”"
-    if FetchPage.is_of(key):
-        return f"{words} {rest}"
     worker = state.workers.get(rest.partition(":")[0])
     return f"{words} ({state.perspectives[worker.perspective_id].name})" if worker else words
 
@@ -257,13 +246,8 @@ def report_note(loaded: LoadedSession) -> Note:
         "heading": shown(report.title or state.query),
         "query": state.query,
         "since": _since(loaded, citer),
-        "not_found": {
-            "reason": state.end_reason,
-            "query_id": state.query_id,
-            "own": state.config.search == ("local",),  # only the user's documents were searched
-        }
-        if state.status == "not-found"
-        else None,
+        "not_found": state.status == "not-found",
+        "own": state.config.search == ("local",),  # only the user's documents were searched
         "summary": citer.passages(report.summary) if is_passages else tuple(map(citer.sentence, report.summary)),
         "sections": [
             {"title": shown(section.title), "paragraphs": citer.paragraphs(section.paragraphs)} for section in report.sections
@@ -275,8 +259,6 @@ def report_note(loaded: LoadedSession) -> Note:
         "limits": limits,
         "more_places": citer.places(fact for fact in state.more_places if fact.url in state.pages),
         "unused": citer.quotes(unused_facts(state)),
-        "status": parts.shown_status(state),
-        "outcome": status_words(parts.shown_status(state)),
         "references": [
             {
                 "number": entry.number,
@@ -288,18 +270,15 @@ def report_note(loaded: LoadedSession) -> Note:
             for entry in report.references
         ],
         "session": parts.session_link(card, translations.label("how this was researched", language)),
-        "topics": parts.topic_links(state.tags),
         "workers": tuple(parts.worker_link(loaded, worker.id) for worker in workers_in_order(state)),
         "later": later,
         "earlier_answers": tuple(Link(link.path, translations.day(at, language)) for link, at in listed[:MOST]),
         "more_earlier": max(0, len(listed) - MOST),
         "asked": beside.asked,
         "reported_at": reported_at,
-        "facts": card.facts,
-        "pages": counts_of(state)["pages"],
         "words": report.words,
         "derived": any(sentence.basis == "derived" for sentence in (*report.summary, *body)),
-        **parts.made_by(loaded),
+        **parts.session_view(loaded),
     }
     return Note(card.report_path, "report", properties, view)
 

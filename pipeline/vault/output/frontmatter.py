@@ -56,17 +56,15 @@ def emit(properties: Mapping[str, Property]) -> str:
     """Return ``properties`` as YAML lines in the order given; an empty list is left out.
 
     Raises:
-        TypeError: a value that Obsidian's properties cannot hold: a map, None, NaN; or an unfit key.
+        TypeError: a value that Obsidian's properties cannot hold: a map, None, NaN.
     """
-    return "".join([_entry(name, value) for name, value in properties.items()])
-
-
-def _entry(name: str, value: Property) -> str:
-    if not _KEY.fullmatch(name):
-        raise TypeError(f"a property cannot be called {name!r}")
-    if isinstance(value, (tuple, list)):
-        return "".join([f"{name}:\n", *[f"  - {_scalar(item)}\n" for item in value]]) if value else ""
-    return f"{name}: {_scalar(value)}\n"
+    lines = list[str]()
+    for name, value in properties.items():
+        if isinstance(value, (tuple, list)):
+            lines += [f"{name}:", *[f"  - {_scalar(item)}" for item in value]] if value else []
+        else:
+            lines.append(f"{name}: {_scalar(value)}")
+    return "".join([f"{line}\n" for line in lines])
 
 
 def _scalar(value: object) -> str:
