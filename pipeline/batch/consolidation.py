@@ -83,8 +83,11 @@ class Consolidated:
 
 
 def due_sessions(memory: Memory, summaries: Iterable[Summary]) -> tuple[Due, ...]:
-    """Return the ended sessions that were not consolidated at their present version, in order of their ends."""
-    ended = sorted((one for one in summaries if one.ended), key=lambda one: (one.ended_at, one.id))
+    """Return the ended sessions that were not consolidated at their present version, in order of their ends.
+
+    Those in which no model answered are never due: nothing of them is recalled.
+    """
+    ended = sorted((one for one in summaries if one.ended and one.tokens), key=lambda one: (one.ended_at, one.id))
     known = {name: one.up_to for name, one in memory.sessions.items()}
     return tuple(Due(session=one.id, up_to=one.version) for one in ended if known.get(one.id) != one.version)
 

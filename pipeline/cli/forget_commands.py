@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.batch.consolidation import read_memory
+from pipeline.batch.consolidation import due_sessions, read_memory
 from pipeline.cli.command_parts import bring_up_to_date, import_named, length, read_sessions, session_named
 from pipeline.cli.researching import consolidate_now, in_its_night, print_failures
 from pipeline.cli.run_environment import environment_of
@@ -85,10 +85,10 @@ def _by_age(console: Console, kind: str | None, older_than: timedelta | None, *,
         ages[name] = None if age == FOREVER else age
 
     def chosen() -> tuple[forgetting.Usage, forgetting.PrunePlan]:
-        consolidated = {name: one.up_to for name, one in read_memory(env.store).sessions.items()}
         recurring = {query.id for query in env.workspace.queue.queries if query.every is not None}
         summaries, stones = read_sessions(console, env.store).sessions, env.store.tombstones()
-        known = forgetting.Known(summaries, consolidated, recurring, forgetting.read_usage(env.store), stones.sessions)
+        due = {one.session for one in due_sessions(read_memory(env.store), summaries)}
+        known = forgetting.Known(summaries, due, recurring, forgetting.read_usage(env.store), stones.sessions)
         return known.usage, forgetting.plan(known, ages, datetime.now(UTC))
 
     if dry_run:

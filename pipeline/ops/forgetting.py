@@ -150,10 +150,10 @@ def read_usage(store: EventStore) -> Usage:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the log and the queue say. ``consolidated``: up to which version each session was; ``recurring`` are query ids."""
+    """What the log and the queue say. ``due`` are the sessions that are not consolidated; ``recurring`` are query ids."""
 
     summaries: tuple[Summary, ...]
-    consolidated: Mapping[str, int]
+    due: Collection[str]
     recurring: Collection[str]
     usage: Usage
     pruned: Collection[str]
@@ -178,7 +178,7 @@ def plan(known: Known, ages: Mapping[Prunable, timedelta | None], now: datetime)
     """
     counts, latest = Counter(one.query_id for one in known.summaries), SessionIndex(known.summaries).latest()
     held = {one.id: LATEST for query, one in latest.items() if query in known.recurring or counts[query] > 1}
-    held |= {one.id: UNCONSOLIDATED for one in known.summaries if known.consolidated.get(one.id) != one.version}
+    held |= dict.fromkeys(known.due, UNCONSOLIDATED)
     held |= {one.id: OPEN for one in known.summaries if not one.ended}
 
     def is_old(kind: Prunable, at: str) -> bool:

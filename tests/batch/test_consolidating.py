@@ -1,4 +1,4 @@
-"""Consolidating a log: each ended session once for each of its versions, and no finished log is changed."""
+"""Consolidating a log: each ended session with a model once for each of its versions, and no finished log is changed."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def again(store: MemoryStore, run: str = "run-9") -> Consolidated:
     return asyncio.run(consolidate(store, context_for(run), read_all(store).sessions))
 
 
-def test_every_ended_session_is_consolidated_once_and_no_log_of_a_session_changes() -> None:
+def test_every_ended_session_in_which_a_model_answered_is_consolidated_once_and_no_log_of_a_session_changes() -> None:
     store = a_store()
     before = {name: store.load(name) for name in store.marks()}
     done = again(store)
-    assert done.sessions == ("2026-11-21-power-cut-3f2a", "2026-11-28-tides-77aa", "2026-11-28-power-cut-9c01")
+    assert done.sessions == ("2026-11-21-power-cut-3f2a", "2026-11-28-power-cut-9c01")
     assert {name: store.load(name) for name in store.marks()} == before
     assert [record.type for record in store.load(done.stream)] == [
-        "run.started", "memory.started", *["session.consolidated"] * 3, "memory.ended",
+        "run.started", "memory.started", *["session.consolidated"] * 2, "memory.ended",
     ]  # fmt: skip
     assert again(store, "run-10") == Consolidated()
     assert list(store.ids("memory")) == [done.stream]
@@ -34,7 +34,7 @@ def test_every_ended_session_is_consolidated_once_and_no_log_of_a_session_change
 
 def test_a_session_that_went_on_is_consolidated_again() -> None:
     store = MemoryStore()
-    story = Story(store).begin().failed()
+    story = Story(store).begin().planned().gathered().failed()
     again(store)
     story.scribe.note(e.ResearchReopened(), e.ResearchCancelled(reason="enough"))
     assert again(store, "run-10").sessions == (story.id,)
@@ -46,10 +46,10 @@ def test_a_session_that_cannot_be_read_is_named_and_the_others_are_consolidated(
     store = Watched()
     store.streams = a_store().streams
     known = read_all(store).sessions
-    store.damaged = {"2026-11-28-tides-77aa"}
+    store.damaged = {"2026-11-28-power-cut-9c01"}
     done = asyncio.run(consolidate(store, context_for(), known))
-    assert done.failed == {"2026-11-28-tides-77aa": "2026-11-28-tides-77aa is damaged"}
-    assert len(done.sessions) == 2
+    assert done.failed == {"2026-11-28-power-cut-9c01": "2026-11-28-power-cut-9c01 is damaged"}
+    assert len(done.sessions) == 1
 
 
 def test_what_a_damaged_memory_stream_held_is_due_again(caplog: pytest.LogCaptureFixture) -> None:

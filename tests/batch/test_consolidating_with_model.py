@@ -91,7 +91,7 @@ def test_a_model_that_refuses_is_asked_no_more_and_no_session_is_lost() -> None:
     store, model = a_store(), Model(ProviderRefused("402", hint="top up"))
     done = ask(store, model)
     assert len(model.asked) == 1
-    assert len(done.sessions) == 3
+    assert len(done.sessions) == 2
     assert "402" in done.problems[0]
     assert [one.error for one in events(store, done.stream) if isinstance(one, StepFailed)] == ["ProviderRefused"]
 
@@ -99,12 +99,12 @@ def test_a_model_that_refuses_is_asked_no_more_and_no_session_is_lost() -> None:
 def test_a_cap_of_money_ends_the_asking_and_not_the_consolidation() -> None:
     store, model = a_store(), Model(cap=0.0035)
     done = ask(store, model)
-    assert len(done.sessions) == 3
+    assert len(done.sessions) == 2
     assert done.cost.usd <= 0.0035
     assert "budget" in done.problems[0]
     nothing = Model(cap=0.0)
     store = a_store()
-    assert len(ask(store, nothing).sessions) == 3
+    assert len(ask(store, nothing).sessions) == 2
     assert nothing.asked == []
 
 
@@ -119,7 +119,7 @@ def test_a_killed_consolidation_pays_for_nothing_twice_and_its_lost_call_is_coun
     cost = cost_of_calls(memory_events(store))
     assert cost.assumed_usd == 0.003
     assert cost.charged_usd == pytest.approx(0.001 * (1 + len(second.asked)))
-    assert len(read_memory(store).sessions) == 3
+    assert len(read_memory(store).sessions) == 2
     assert done.cost.assumed_usd == 0
 
 
@@ -159,6 +159,6 @@ def test_a_call_that_is_under_way_at_the_deadline_is_cut_off_and_counts_at_its_w
     context = replace(context, now=lambda: moment, deadline=moment + timedelta(milliseconds=20))
     done = asyncio.run(consolidate(store, context, read_all(store).sessions, model))
     assert len(model.asked) == 1
-    assert len(done.sessions) == 3
+    assert len(done.sessions) == 2
     assert "deadline" in done.problems[0]
     assert done.cost.assumed_usd == 0.003

@@ -3,24 +3,44 @@
 from __future__ import annotations
 
 import json
-import re
+from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
-from bench.chat_server import MODEL, Body, prompt_of, serving
 from pipeline.batch.consolidation import read_memory
 from pipeline.errors import LogUnwritable
 from pipeline.store.file_store import FileStore, StreamWriter
 from tests.commanding import said, workspace_in
+from tests.integration.stage import KEYS
+from tests.standin.fixtures import hosted
+from tests.standin.server import Standin
 
 HARBOUR = "  - {query: How deep is the harbour?, id: harbour, mode: fast, tags: [sea]}\n"
 
 
+@pytest.fixture(scope="module")
+def standin() -> Iterator[Standin]:
+    with hosted() as server:
+        yield server
+
+
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return workspace_in(tmp_path / "ws", HARBOUR)
+def folder(tmp_path: Path, standin: Standin) -> Path:
+    """A workspace with a model."""
+    made = workspace_in(tmp_path / "ws", HARBOUR)
+    settings = f'  reasoner: {{model: openai/gpt-5.2, base_url: "{standin.openrouter_url}", key: OPENROUTER_API_KEY}}\n'
+    (made / "queries.yaml").write_text(
+        f"settings:\n{settings}  search: [local]\n  embeddings: off\n{(made / 'queries.yaml').read_text()}"
+    )
+    (made / ".env").write_text("".join(f"{name}={value}\n" for name, value in KEYS.items()))
+    return made
+
+
+def put_in_settings(folder: Path, line: str) -> None:
+    queue = folder / "queries.yaml"
+    queue.write_text(queue.read_text().replace("settings:\n", f"settings:\n  {line}\n"))
 
 
 def streams(folder: Path) -> list[str]:
@@ -54,38 +74,36 @@ def test_a_failed_consolidation_is_printed_even_when_quiet_and_the_night_is_done
     assert len(streams(folder)) == 1
 
 
-def _reply(body: Body) -> str:
-    """Answer the question of a consolidation with the beginning of the first quote, word for word."""
-    quote = re.search(r'^\[(E\d+)\] "(.*?)" \(S', prompt_of(body), re.MULTILINE)
-    assert quote is not None
-    return json.dumps({"episode": f"{quote[2].split('. ')[0].rstrip('.')} [{quote[1]}]."})
-
-
 def test_with_a_model_the_command_keeps_its_checked_sentences_and_prints_what_they_cost(folder: Path) -> None:
     queue = (folder / "queries.yaml").read_text()
-    (folder / "queries.yaml").write_text(f"settings: {{memory: off}}\n{queue}")
+    put_in_settings(folder, "memory: off")
     assert said(folder, "run").code == 0
-    with serving(_reply) as url:
-        model = f'{{memory: model, reasoner: {{model: {MODEL}, base_url: "{url}"}}}}'
-        (folder / "queries.yaml").write_text(f"settings: {model}\n{queue}")
-        told = said(folder, "--json", "consolidate")
-        assert told.code == 0
-        assert json.loads(told.out)["tokens"] > 0
-        assert "nothing to consolidate" in said(folder, "consolidate").out
+    (folder / "queries.yaml").write_text(queue)
+    put_in_settings(folder, "memory: model")
+    told = said(folder, "--json", "consolidate")
+    assert told.code == 0
+    assert json.loads(told.out)["tokens"] > 0
+    assert "nothing to consolidate" in said(folder, "consolidate").out
     (one,) = read_memory(FileStore(folder / "events")).sessions.values()
-    assert len(one.episode.sentences) == 1
+    assert len(one.episode.sentences) > 0
     assert said(folder, "verify").code == 0
 
 
 def test_a_model_that_is_not_there_is_reported_and_the_rules_consolidate(folder: Path) -> None:
-    queue = (folder / "queries.yaml").read_text()
-    (folder / "queries.yaml").write_text(f"settings: {{memory: off}}\n{queue}")
+    put_in_settings(folder, "memory: off")
     assert said(folder, "run").code == 0
     assert streams(folder) == []
     (folder / "queries.yaml").write_text(
-        f'settings: {{memory: model, reasoner: {{model: m, base_url: "http://127.0.0.1:9/v1"}}}}\n{queue}'
+        f'settings: {{memory: model, reasoner: {{model: m, base_url: "http://127.0.0.1:9/v1"}}}}\nqueries:\n{HARBOUR}'
     )
     told = said(folder, "-q", "consolidate")
     assert told.code == 0
     assert "without a model's sentences" in told.err
     assert len(read_memory(FileStore(folder / "events")).sessions) == 1
+
+
+def test_of_a_session_without_a_model_nothing_is_remembered(tmp_path: Path) -> None:
+    folder = workspace_in(tmp_path / "ws", HARBOUR)
+    assert said(folder, "run").code == 0
+    assert streams(folder) == []
+    assert "nothing to consolidate" in said(folder, "consolidate").out

@@ -12,12 +12,15 @@ from typing import Any
 import psycopg
 import pytest
 
+from pipeline.batch.consolidation import consolidation_of
+from pipeline.engine.recorder import new_stream
 from pipeline.store.file_store import FileStore
 from pipeline.store.objects import FileObjects
 from pipeline.store.postgres import DatabaseObjects, PostgresStore
 from pipeline.wiring.store_adapters import lock_of
 from tests.cli.test_merge_command import laptop, server, stopped_at, whole
 from tests.commanding import everything, said, workspace_in
+from tests.fakes import context_for
 from tests.postgres_server import PASSWORD, PostgresServer
 from tests.store.samples import files_in
 
@@ -40,6 +43,11 @@ def rich_log(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     mine, other = folders
     (mine / "queries.yaml").write_text(f"queries:\n{QUERIES}")
     assert said(mine, "merge", str(other)).code == 0
+    store = FileStore(mine / "events")
+    memory = new_stream(store, context_for(), "memory")  # as a night with a model leaves it
+    for name in store.ids("session"):
+        memory.record(consolidation_of(store, name)[1])
+    store.release(memory.id)
     for command in (["-q", "run"], ["ask", "How deep is the harbour?"], ["hide", "depth"], ["forget", "ships", "--yes"]):
         assert said(mine, *command).code == 0, command
     kinds = {path.parent.name for path in (mine / "events").rglob("*.jsonl")}

@@ -56,7 +56,7 @@ def lived(root: Path, at: int, fault: Fault) -> tuple[FileSystem, list[str]]:
     second = consolidated(root, "run-2")
     third = consolidated(root, "run-3")
     memory = read_memory(FileStore(root / "events"))
-    ended = {one.id for one in read_all(store).sessions if one.ended}
+    ended = {one.id for one in read_all(store).sessions if one.ended and one.tokens}
     again = [one.query for one in second.asked if one.name == "episode"]
     # The pages of these sessions were never stored.
     wrong = [str(finding) for finding in verify(root / "events") if finding.kind not in ("torn", "leftover", "missing")]

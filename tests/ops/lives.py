@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from pipeline.batch.consolidation import consolidate, read_memory
+from pipeline.batch.consolidation import consolidate, due_sessions, read_memory
 from pipeline.batch.session_index import read_all
 from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.events.records import Record
@@ -139,8 +139,9 @@ class Life:
 
     def known(self, store: FileStore) -> Known:
         """What a prune decides by."""
-        consolidated = {name: one.up_to for name, one in read_memory(store).sessions.items()}
-        return Known(read_all(store).sessions, consolidated, RECURRING, read_usage(store), store.tombstones().sessions)
+        summaries = read_all(store).sessions
+        due = {one.session for one in due_sessions(read_memory(store), summaries)}
+        return Known(summaries, due, RECURRING, read_usage(store), store.tombstones().sessions)
 
     def forget(self) -> None:
         """A person wishes one of the sessions away."""
@@ -198,7 +199,7 @@ class Life:
     def _may_not(self, one: Summary, all_of: dict[str, Summary], consolidated: dict[str, int]) -> str:
         if not one.ended:
             return "it has not ended"
-        if consolidated.get(one.id) != one.version:
+        if one.tokens and consolidated.get(one.id) != one.version:
             return "it is not consolidated"
         same = sorted((other.started_at, other.id) for other in all_of.values() if other.query_id == one.query_id)
         recurs = len(same) > 1 or one.query_id in RECURRING

@@ -83,7 +83,7 @@ def test_what_is_open_unconsolidated_or_the_latest_on_a_recurring_question_is_ke
     chosen = plan(life.known(life.store), ALL, life.now)
     assert chosen.sessions == (first,)
     assert chosen.kept == {LATEST: 2}
-    unknown = replace(life.known(life.store), consolidated={})
+    unknown = replace(life.known(life.store), due=life.recorded.keys())
     assert plan(unknown, ALL, life.now).sessions == ()
     assert plan(unknown, ALL, life.now).kept == {UNCONSOLIDATED: 3}
     assert (OPEN in chosen.kept, last in chosen.sessions) == (False, False)

@@ -21,7 +21,7 @@ from pipeline.batch.consolidation import Recaller, consolidate
 from pipeline.batch.night_result import BatchResult
 from pipeline.batch.session_index import read_all
 from pipeline.batch.session_pool import Batch
-from pipeline.config.queue_schema import Limits, Query, Queue, Settings
+from pipeline.config.queue_schema import Limits, ModelChoice, Query, Queue, Settings
 from pipeline.config.services import config_for
 from pipeline.domain.branch_merging import joined
 from pipeline.domain.budget import Budget, Caps, CombinedBudget
@@ -62,6 +62,7 @@ class Witness(FileStore):
             self.release(stream)
 
 
+MODEL = ModelChoice("fake", base_url="http://127.0.0.1:9/v1")  # answered by ``Asked``
 MEMORY = "memory"  # whose bill the calls of all consolidations are on
 
 
@@ -248,9 +249,8 @@ def _queue(chance: random.Random) -> Queue:
         max_failures=chance.choice([1, 5]),
         concurrency=chance.choice([1, 2, 8]),
     )
-    return Queue(
-        Settings(limits=limits), tuple(_query(chance, name) for name in ("pumps", "valves", "seals")[: chance.randint(1, 3)])
-    )
+    settings = Settings(limits=limits, reasoner=chance.choice([MODEL, MODEL, "extractive"]))
+    return Queue(settings, tuple(_query(chance, name) for name in ("pumps", "valves", "seals")[: chance.randint(1, 3)]))
 
 
 def _query(chance: random.Random, name: str) -> Query:
