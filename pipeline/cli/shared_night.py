@@ -10,13 +10,14 @@ import asyncio
 import logging
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
+from pipeline.batch.due_queries import split_at_limit
 from pipeline.batch.session_pool import PASSED
 from pipeline.batch.shared_night import NightWorker, open_night
 from pipeline.cli.researching import Lines, batch_of, context_of, in_its_night, prepare, run_async, sessions_at_once
@@ -25,11 +26,10 @@ from pipeline.config.services import LOCAL
 from pipeline.config.settings import store_address
 from pipeline.domain.budget import Budget, SharedPart
 from pipeline.domain.events.json_codec import decode
-from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
 from pipeline.engine.stopping import RunContext
-from pipeline.errors import ExitCode, LogError
+from pipeline.errors import ExitCode
 from pipeline.ops.change_watching import Feed
 from pipeline.ops.console_output import PRINTED
 from pipeline.ops.unattended import UnattendedRun
@@ -41,7 +41,6 @@ from pipeline.wiring import postgres_adapters, workspace_adapters
 from pipeline.wiring.session_adapters import AdapterFactory
 
 _log = logging.getLogger("pipeline.night")
-RESCAN_S = 10.0  # between two looks at the documents
 LOOK_S = 1.0  # between two looks at the night
 QUIET_S = 5.0  # a worker may just be starting
 Finish = Callable[[str], dict[str, Any]]
@@ -62,20 +61,18 @@ async def distribute(
     folder, patience_s = env.workspace.folder, postgres_adapters.PATIENCE_S
     env = replace(env, store=postgres_adapters.postgres_store(folder, store_address(folder), patience_s))
     nights = postgres_adapters.nights_of(folder, patience_s)
-    due = [decision for decision in decided.decisions if decision.due][:limit]
     lines = Lines(env.console, machines=True)
     context = context_of(env, lines.listen, run, request.until)
     day = night_of(context.now(), settings.timezone).isoformat()
-    wait_s = request.distribute.total_seconds() if request.distribute else 0.0
-    view = partial(_show, env, nights, replace(context, deadline=None), lines, wait_s, finish)
-    if (before := await asyncio.to_thread(nights.unfinished)) and before.day != day:
-        await asyncio.to_thread(nights.halt, before.batch, "cap", PASSED)
-        await view(before.batch)
-        before = await asyncio.to_thread(nights.unfinished)
-    if before is not None:
+    view = partial(_show, env, nights, replace(context, deadline=None), lines, request.distribute or timedelta(), finish)
+    while before := await asyncio.to_thread(nights.unfinished):
         env.console.say(f"the night's {before.batch} is not over: it goes on", dim=True)
-        return await view(before.batch)
-    searches = {env.config_of(decision.query).search for decision in due}
+        if before.day != day:
+            await asyncio.to_thread(nights.halt, before.batch, "cap", PASSED)
+        account = await view(before.batch)
+        if before.day == day or not account:
+            return account
+    searches = {env.config_of(decision.query).search for decision in split_at_limit(decided.decisions, limit)[0]}
     documents = postgres_adapters.fingerprint_of_documents(env.workspace)() if any(LOCAL in names for names in searches) else ""
     if (LOCAL,) in searches and not documents:
         workspace_adapters.corpus_files(env.workspace)  # says why
@@ -91,49 +88,46 @@ async def _show(
     nights: postgres_adapters.PostgresNights,
     context: RunContext,
     lines: Lines,
-    wait_s: float,
+    wait: timedelta,
     finish: Finish,
     batch: str,
 ) -> dict[str, Any]:
     """Show a batch until it is built; return its account, or an empty one if somebody asked to stop.
 
     It closes and builds it, if no worker does. It may end at any time; nothing waits for it. When nobody takes what is left for
-    ``wait_s`` seconds, nothing more is started.
+    so long as ``wait``, nothing more is started.
     """
     account: dict[str, Any] = {}
-    questions: dict[str, str] = {}  # the id of each session's question
     said: set[str] = set()
-    idle_s = 0.0
+    idle_s, wait_s = 0.0, wait.total_seconds()
 
-    def say(line: str) -> None:
+    def say_once(line: str) -> None:
         if line not in said:
             said.add(line)
             env.console.say(line, always=True, fg="yellow")
 
     worker = NightWorker(env.store, nights, context, env.machine, build=lambda name: account.update(finish(name)))
-    engine = postgres_adapters.engine_of(env.workspace.folder, f"research run {env.machine}", say)
+    worker.say = lambda line, is_problem: say_once(line) if is_problem else None
+    engine = postgres_adapters.engine_of(env.workspace.folder, f"research run {env.machine}")
     feed, working = await asyncio.to_thread(Feed, env.store, ["session"]), asyncio.create_task(worker.work(engine))
     try:
-        for session, _, _ in await asyncio.to_thread(nights.jobs, batch):
-            with suppress(LogError):  # a damaged one is shown by its own name
-                questions[session] = (await asyncio.to_thread(ResearchSession.open, env.store, session)).state.query_id
         while not context.stop.asked and (night := await asyncio.to_thread(nights.unfinished)) and night.batch == batch:
+            jobs, queue = await asyncio.to_thread(nights.jobs, batch), await asyncio.to_thread(nights.queue)
+            questions = {job.session: job.query_id for job in jobs}
             while records := await asyncio.to_thread(feed.read):
                 for record in records:
                     lines.show(decode(record.data), questions.get(record.session_id, record.session_id))
-            for _, result, refused in await asyncio.to_thread(nights.jobs, batch):
-                for machine, why in refused.items() if result is None else ():
-                    say(f"{machine} is not set up for every session: {why}")
-            queue, workers = await asyncio.to_thread(nights.queue), await asyncio.to_thread(nights.workers)
-            waiting = {entry: counts[0] for entry, counts in queue.items() if entry.startswith(RESEARCH) and counts[0]}
+            for machine, why in {pair for job in jobs if job.result is None for pair in job.refused.items()}:
+                say_once(f"{machine} is not set up for every session: {why}")
+            waiting = {entry: count for entry, (count, _) in queue.items() if entry.startswith(RESEARCH) and count}
             idle_s = idle_s + LOOK_S if waiting and not any(running for _, running in queue.values()) else 0.0
             if idle_s >= min(QUIET_S, wait_s):
-                who = f"connected: {', '.join(workers)}" if workers else "no worker is connected"
+                workers = ", ".join(await asyncio.to_thread(nights.workers))
+                who = f"connected: {workers}" if workers else "no worker is connected"
                 for entry, count in waiting.items():
-                    say(f"{counted(count, 'session')} {needs_of(entry)}, and nobody takes them; {who}")
-            if idle_s >= wait_s:
-                why = "no worker can take it" if workers else "no worker is connected"
-                await asyncio.to_thread(nights.halt, batch, "cap", why)
+                    say_once(f"nobody takes {counted(count, 'session')} ({entry}); {who}")
+                if idle_s >= wait_s:
+                    await asyncio.to_thread(nights.halt, batch, "cap", f"nobody took it; {who}")
             with suppress(TimeoutError):
                 await asyncio.wait_for(context.stop.wait(), LOOK_S)
     finally:
@@ -144,15 +138,6 @@ async def _show(
     elif not account:  # a worker has built its own vault
         account = await asyncio.to_thread(finish, batch)
     return account
-
-
-def needs_of(entry: str) -> str:
-    """Return in words what the sessions of an entry point need."""
-    place, _, documents = entry.partition("#")
-    machine = place.partition("@")[2]
-    words = [f"the machine {machine}"] if machine else []
-    words += [f"a machine whose documents have the fingerprint {documents[:8]}"] if documents else []
-    return f"need {' and '.join(words)}" if words else "wait"
 
 
 def work_on_jobs(
@@ -176,9 +161,9 @@ def work_on_jobs(
     env = environment_of(run.console)
     folder, machine = env.workspace.folder, env.machine
 
-    def say(line: str, problem: bool) -> None:
-        env.console.say(line, always=problem, **({"fg": "yellow"} if problem else {}))
-        _log.log(logging.WARNING if problem else logging.INFO, "%s", line, extra=PRINTED)
+    def say(line: str, is_problem: bool) -> None:
+        env.console.say(line, always=is_problem, fg="yellow" if is_problem else None)
+        _log.log(logging.WARNING if is_problem else logging.INFO, "%s", line, extra=PRINTED)
 
     async def begin(_schedule: object) -> None:
         say("the night begins", False)
@@ -189,50 +174,29 @@ def work_on_jobs(
                     night.terminate()  # it only shows the night
                 await asyncio.sleep(LOOK_S)
 
-    async def work() -> dict[str, int]:
+    async def work() -> None:
         nights, fingerprint = postgres_adapters.nights_of(folder), postgres_adapters.fingerprint_of_documents(env.workspace)
         at_once = sessions or sessions_at_once(env.workspace)
-        context = replace(context_of(env, Lines(env.console).listen, run, until), deadline=until)  # a night's comes with each job
+        context = replace(context_of(env, Lines(env.console).listen, run, until), deadline=until)
         async with aclosing(AdapterFactory(env.workspace, env.store, env.keys, pace=nights)) as factory:
 
             def step_context(state: SessionState, part: SharedPart | None) -> StepContext:
                 return factory(state, Budget(name="night", shared=part))
 
-            documents: str | None = None
-            worker = NightWorker(env.store, nights, context, machine, step_context, say=say)
+            def look() -> Collection[str]:
+                entries = {entry_of(documents, name) for documents in ("", fingerprint()) for name in ("", machine)}
+                if entries != worker.entries:  # also at first
+                    prepare(env.console, env.workspace, factory, ())
+                return entries
+
+            worker = NightWorker(env.store, nights, context, machine, step_context, look=look, say=say)
             if finish is not None:
                 worker.build = lambda batch: finish(in_its_night(env), batch)
-
-            async def look_at_documents() -> None:
-                nonlocal documents
-                found = await asyncio.to_thread(fingerprint)
-                if found != documents:
-                    documents = found
-                    await asyncio.to_thread(prepare, env.console, env.workspace, factory, ())
-                    worker.entries = {entry_of(one, name) for one in ("", documents) for name in ("", machine)}
-
-            async def follow_documents() -> None:
-                while True:
-                    await asyncio.sleep(RESCAN_S)
-                    await look_at_documents()
-
-            await look_at_documents()
-            lease_s, complain = lease.total_seconds(), partial(say, problem=True)
-            engine = postgres_adapters.engine_of(folder, f"{WORKER}{machine}", complain, at_once, lease_s)
+            engine = postgres_adapters.engine_of(folder, f"{WORKER}{machine}", at_once, lease.total_seconds())
             engine.scheduled = (schedule, begin) if schedule else None
             env.console.say(f"{machine} takes up to {at_once} sessions at once", dim=True)
-            following = asyncio.create_task(follow_documents())
-            try:
-                await worker.work(engine)
-            finally:
-                following.cancel()
-            return worker.ended
+            await worker.work(engine)
 
-    ended = run_async(run, work())
-    done = [f"{count} {word}" for word, count in sorted(ended.items())]
-    run.summary_line = f"sessions: {', '.join(done)}" if done else "no session was taken"
-    ended_by = run.stop.exit_code
-    code = ExitCode.DONE if ended_by == ExitCode.UNFINISHED else ended_by  # the end of its own time is no failure
-    if run.console.as_json or not run.console.quiet:
-        run.console.data([run.summary_line], {"sessions": ended, "exit_code": code})
-    return code
+    run_async(run, work())
+    # The end of its own time is no failure.
+    return ExitCode.DONE if run.stop.exit_code == ExitCode.UNFINISHED else run.stop.exit_code

@@ -253,7 +253,8 @@ def _store(workspace: Workspace, _keys: Keys) -> Iterator[Finding]:
     require_psycopg()
     from pipeline.wiring import postgres_adapters
 
-    database, server, role, may_append, may_remove, is_durable, is_copy = postgres_adapters.status_of_store(workspace.folder)
+    status = postgres_adapters.status_of_store(workspace.folder)
+    database, server, role, may_append, may_remove, is_durable, is_copy, ahead_s = status
     unused = sum(1 for _ in file_store(workspace.folder).ids("session"))
     place = f"database {database}, PostgreSQL {server}, as {role}"
     if is_copy:
@@ -271,7 +272,7 @@ def _store(workspace: Workspace, _keys: Keys) -> Iterator[Finding]:
         todo = f"research store copy {workspace.folder} ADDRESS --check says what the database lacks; then move events/ away"
         yield note("store", f"events/ has {counted(unused, 'session')} in files that are not in use", todo)
     nights = postgres_adapters.nights_of(workspace.folder)
-    yield from machine_findings(nights.seconds_ahead(), nights.workers())
+    yield from machine_findings(ahead_s, nights.workers())
     if night := nights.unfinished():
         waiting, running = (sum(counts[place] for counts in nights.queue().values()) for place in (0, 1))
         yield ok("machines", f"the night to {night.day} is not over: {counted(waiting, 'job')} waiting, {running} under way")

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from pipeline.domain.budget import Caps, SharedPart
-from pipeline.domain.values import Cost
 
 CLOSE, BUILD, RESEARCH = "close", "build", "research"
 WORKER = "research work "  # how the connections of workers begin the name that the server lists
 
 
 def entry_of(documents: str = "", machine: str = "") -> str:
-    """Return the entry point of a session's job: which documents (a fingerprint) and which machine it needs, "" for any."""
-    return RESEARCH + (f"@{machine}" if machine else "") + (f"#{documents[:16]}" if documents else "")
+    """Return the entry point of a session's job: which machine and which documents (a fingerprint) it needs, "" for any."""
+    return RESEARCH + (f" on {machine}" if machine else "") + (f" with documents {documents[:16]}" if documents else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,26 +36,34 @@ class Night:
     closed: bool = False
 
 
-class Share(SharedPart, Protocol):
-    """A session that this process may research now, and its share of the night's budget.
+class NightJob(NamedTuple):
+    """A session of a batch, at its entry point; with its result if it has ended, and the machines that are not set up for it."""
 
-    It is void once the session is left, or another process has taken it; then its methods change nothing.
-    ``fruitless`` counts the takers in a row that recorded nothing. ``refusal`` is why the last refused call was refused, or "".
-    All methods but ``settle`` may raise ``LogError``: the database cannot be reached. A void share raises ``VersionConflict``
-    where something is reserved.
+    session: str
+    query_id: str
+    query: str
+    entry: str
+    result: Mapping[str, Any] | None = None
+    refused: Mapping[str, str] = {}
+
+
+class Share(SharedPart, Protocol):
+    """A session that this process may research now, and the night whose budget pays for it.
+
+    It is void once another process has taken the session. ``fruitless`` counts the takers in a row that recorded nothing.
+    ``refusal`` is why the last refused call was refused, or "". All methods but ``settle`` may raise ``LogError``: the database
+    cannot be reached, or, as ``VersionConflict``, the share is void.
     """
 
     night: Night
     fruitless: int
     refusal: str
 
-    def leave(self, cost: Cost, result: Mapping[str, Any] | None = None) -> bool:
-        """Free what is reserved, set what was spent, and end the job if there is a result; return False if the share is void."""
-        ...
+    def end(self, result: Mapping[str, Any]) -> None:
+        """End the job with its result."""
 
     def refuse(self, machine: str, why: str) -> Mapping[str, str]:
         """Note that a machine is not set up for the session; return all such machines, and why."""
-        ...
 
 
 class Nights(Protocol):
@@ -65,35 +72,26 @@ class Nights(Protocol):
     Each method may raise ``LogError``: the database cannot be reached. Each may be called from any thread.
     """
 
-    def open(self, night: Night, jobs: Mapping[str, str]) -> None:
-        """Begin a night's batch: a job for each session, by its entry point."""
-        ...
+    def open(self, night: Night, jobs: Sequence[NightJob]) -> None:
+        """Begin a night's batch."""
 
     def advance(self) -> None:
         """Put in the queue what a night waits for and the queue lacks: sessions, else the closing, else the building."""
-        ...
 
-    def take(self, session: str, so_far: Cost, version: int) -> Share | None:
-        """Take a session, at that version and cost; None if it or its night is over. Earlier shares of it are void."""
-        ...
+    def take(self, session: str, version: int) -> Share | None:
+        """Take a session, at that version; None if it or its night is over. Earlier shares of it are void."""
 
     def halt(self, batch: str, cause: str, reason: str) -> None:
         """Let nothing more start in a batch. The first reason counts."""
-        ...
 
     def unfinished(self) -> Night | None:
         """Return the night whose batch is not built yet, if there is one."""
-        ...
 
-    def jobs(self, batch: str) -> Sequence[tuple[str, Mapping[str, Any] | None, Mapping[str, str]]]:
-        """Return the sessions of a batch in order: each with its result, None if it has not ended, and the machines that are not
-        set up for it, with the reason.
-        """
-        ...
+    def jobs(self, batch: str) -> Sequence[NightJob]:
+        """Return the sessions of a batch in order."""
 
     def close(self, batch: str, *, built: bool = False) -> None:
         """Note that the outcome of a batch is in the log; or that it is built, which ends it."""
-        ...
 
 
 class Worker(Protocol):
@@ -101,14 +99,12 @@ class Worker(Protocol):
 
     def takes(self) -> Collection[str]:
         """Return the entry points whose jobs it does now."""
-        ...
 
     async def do(self, entry: str, subject: str, attempts: int) -> float | None:
         """Do a job about a session or a batch; None: it is over, else it comes again after so many seconds.
 
         ``attempts`` counts how often it came again.
         """
-        ...
 
 
 class JobEngine(Protocol):
@@ -116,8 +112,6 @@ class JobEngine(Protocol):
 
     async def run(self, worker: Worker) -> None:
         """Give jobs to the worker until ``stop``. Those under way end first."""
-        ...
 
     def stop(self) -> None:
         """Give no more jobs. May be called at any time, from any thread."""
-        ...

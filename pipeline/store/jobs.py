@@ -8,8 +8,8 @@ past its lease can neither end nor keep alive what another has now.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Collection
-from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -35,35 +35,25 @@ NIGHT = "night"  # the entry point of the schedule
 
 
 class PgQueuerEngine:
-    """Gives at most ``at_once`` jobs at a time, from the queue in ``database``. ``say`` prints a problem.
+    """Gives at most ``at_once`` jobs at a time, from the queue in ``database``.
 
     A job belongs to another who takes it when nothing was heard of this process for ``lease_s`` seconds. What is
     ``scheduled``, at the times of a cron expression in UTC, is called by one of the processes that have it, in the thread of the
     jobs.
     """
 
-    def __init__(
-        self, database: Database, *, at_once: int = 4, lease_s: float = 30.0, say: Callable[[str], None] = lambda _line: None
-    ) -> None:
-        self._database, self._at_once, self._lease, self._say = database, at_once, timedelta(seconds=lease_s), say
+    def __init__(self, database: Database, *, at_once: int = 4, lease_s: float = 30.0) -> None:
+        self._database, self._at_once, self._lease = database, at_once, timedelta(seconds=lease_s)
         self.scheduled: tuple[str, Callable[[Schedule], Awaitable[None]]] | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._shutdown = asyncio.Event()  # of that loop
+        self._stopping = threading.Event()
 
     async def run(self, worker: Worker) -> None:
         """Give jobs to the worker until ``stop``."""
-        try:
-            await asyncio.to_thread(asyncio.run, self._give(worker, asyncio.get_running_loop()))
-        finally:
-            self.stop()
+        await asyncio.to_thread(asyncio.run, self._give(worker, asyncio.get_running_loop()))
 
     def stop(self) -> None:
         """Give no more jobs."""
-        if self._loop is None:
-            self._shutdown.set()
-        else:
-            with suppress(RuntimeError):  # the loop has ended
-                self._loop.call_soon_threadsafe(self._shutdown.set)
+        self._stopping.set()
 
     async def _give(self, worker: Worker, main: asyncio.AbstractEventLoop) -> None:
         async def do(job: Job) -> None:
@@ -72,12 +62,14 @@ class PgQueuerEngine:
             if again_s is not None:
                 raise RetryRequested(timedelta(seconds=again_s))
 
-        self._loop = asyncio.get_running_loop()
+        async def end() -> None:
+            await asyncio.to_thread(self._stopping.wait)
+            jobs.manager.shutdown.set()
+            nights.shutdown.set()
+
         executor = EntrypointExecutor(EntrypointExecutorParameters(concurrency_limit=0, func=do))
-        driver = _Driver(self._database, self._shutdown.is_set, self._say)
-        jobs = _OwnJobs(driver, executor, self._at_once, worker.takes)
+        jobs = _OwnJobs(_Driver(self._database, self._stopping), executor, self._at_once, worker.takes)
         nights = SchedulerManager(jobs)
-        nights.shutdown = jobs.manager.shutdown = self._shutdown
         if self.scheduled:
             times, begin = self.scheduled
             try:
@@ -86,9 +78,9 @@ class PgQueuerEngine:
                 raise UsageError(f"{times!r} is no schedule", hint='write five fields as in cron: "15 2 * * *"') from error
         giving = jobs.manager.run(timedelta(seconds=LOOK_S), self._at_once, heartbeat_timeout=self._lease)
         try:
-            await asyncio.gather(giving, *([nights.run()] if self.scheduled else []))
+            await asyncio.gather(end(), giving, *([nights.run()] if self.scheduled else []))
         finally:
-            self._shutdown.set()
+            self._stopping.set()
             self._database.close()
 
 
@@ -136,10 +128,9 @@ class _Driver(InMemoryDriver):
     What pgqueuer would be told by the server stays in this process: a listener would be lost with its connection without a word.
     """
 
-    def __init__(self, database: Database, stopped: Callable[[], bool], say: Callable[[str], None]) -> None:
+    def __init__(self, database: Database, stopping: threading.Event) -> None:
         super().__init__()
-        self._database, self._stopped, self._say = database, stopped, say
-        self._is_away = False
+        self._database, self._stopping = database, stopping
 
     async def fetch(self, query: str, *args: object) -> list[dict[str, object]]:
         def work(connection: Connection) -> list[dict[str, object]]:
@@ -149,21 +140,12 @@ class _Driver(InMemoryDriver):
 
         while True:
             try:
-                found = await asyncio.to_thread(self._database.run, work)
-            except StoreUnreachable as error:
-                if self._stopped():
+                return await asyncio.to_thread(self._database.run, work)
+            except StoreUnreachable:
+                if self._stopping.is_set():
                     raise
-                self._tell(is_away=True, line=f"{error.message}; this worker tries again")
                 await asyncio.sleep(PAUSE_S)
-            else:
-                self._tell(is_away=False, line="the database can be reached again")
-                return found
 
     async def execute(self, query: str, *args: object) -> str:
         await self.fetch(query, *args)
         return ""
-
-    def _tell(self, *, is_away: bool, line: str) -> None:
-        if is_away != self._is_away:
-            self._say(line)
-        self._is_away = is_away

@@ -182,7 +182,7 @@ def _first_line(error: BaseException) -> str:
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
-SCHEMA = 5  # the version of the tables that this program needs
+SCHEMA = 6  # the version of the tables that this program needs
 _SCHEMA_LOCK = "SELECT pg_advisory_xact_lock(hashtext('night-research schema ' || current_schema()))"
 _ROLES_HAVE_RIGHTS = """
 SELECT count(*) = 2 FROM pg_roles
@@ -309,12 +309,12 @@ def store_lock(url: str, password: str, program: str, *, shared: bool = False) -
 
 
 # The database, its server's version, the role, whether it may append and remove, whether the server writes to the disk before it
-# acknowledges, and whether it is a read-only copy of another one.
+# acknowledges, whether it is a read-only copy of another one, and its clock.
 STATUS = """
 SELECT current_database(), split_part(current_setting('server_version'), ' ', 1), current_user::text,
     has_function_privilege('append_event(text, bigint, text, int, bytea, text, bytea)', 'EXECUTE')
         AND has_table_privilege('objects', 'INSERT') AND has_sequence_privilege('store_connections', 'USAGE'),
     has_table_privilege('events', 'DELETE'),
     current_setting('fsync') <> 'off' AND current_setting('synchronous_commit') <> 'off',
-    pg_is_in_recovery()
+    pg_is_in_recovery(), extract(epoch from clock_timestamp())::float8
 """

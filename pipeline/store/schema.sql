@@ -51,7 +51,7 @@ create table if not exists written_off (
 -- Each connection that writes takes a number and holds an advisory lock on it, so others see whether it still lives.
 create sequence if not exists store_connections as int cycle;
 
--- What versions before 5 had and nothing needs now.
+-- What earlier versions had and nothing needs now. A night that is under way ends with them; the next goes on with its sessions.
 drop function if exists append_events;
 alter table streams drop column if exists bytes;
 alter table events drop column if exists type, drop column if exists prev, drop column if exists xid, drop column if exists pos,
@@ -60,9 +60,13 @@ alter table branch_events drop column if exists hash;
 drop table if exists jobs, workers, night_shares;
 do $$ begin
     if to_regclass('nights') is not null and not exists (
-        select from pg_attribute where attrelid = to_regclass('nights') and attname = 'day'
+        select from pg_attribute where attrelid = to_regclass('nights') and attname = 'spent_nano'
     ) then
         drop table nights;
+        drop table if exists night_jobs;
+        if to_regclass('pgqueuer') is not null then
+            delete from pgqueuer;
+        end if;
     end if;
 end $$;
 
@@ -74,18 +78,18 @@ create table if not exists nights (
     ends_at timestamptz,                       -- null: without a limit
     writing_s double precision not null,       -- the gathering ends so long before
     cap_nano bigint, cap_tokens bigint, cap_calls bigint,   -- null: no cap
+    spent_nano bigint not null default 0, spent_tokens bigint not null default 0, spent_calls bigint not null default 0,
+    reserved_nano bigint not null default 0, reserved_tokens bigint not null default 0, reserved_calls bigint not null default 0,
     max_failures integer not null,
     halt_cause text not null default '', halt text not null default '',   -- why nothing more may start
     state text not null default 'open'         -- closed: its outcome is in the log; built: so are vault and site
 );
 
-create table if not exists night_jobs (        -- the sessions of a batch, and what each has of the night's money
-    batch text not null, session text not null, entry text not null, place integer not null,
+create table if not exists night_jobs (        -- the sessions of a batch
+    batch text not null, session text not null, place integer not null, entry text not null,
+    query_id text not null, query text not null,
     turn integer not null default 0,           -- counts the take-overs
     version integer not null default 0, fruitless integer not null default 0,   -- take-overs since something was recorded
-    before_nano bigint, before_tokens bigint, before_calls bigint,               -- what it had cost before this batch
-    reserved_nano bigint not null default 0, reserved_tokens bigint not null default 0, reserved_calls bigint not null default 0,
-    spent_nano bigint not null default 0, spent_tokens bigint not null default 0, spent_calls bigint not null default 0,
     refused jsonb not null default '{}',       -- machine: why it is not set up for the session
     result jsonb,                              -- null: it has not ended
     primary key (batch, session)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from functools import cache
 from hashlib import sha256
@@ -73,10 +74,16 @@ def init_store(folder: Path, address: str = "") -> tuple[str, list[str]]:
 def status_of_store(folder: Path) -> tuple[Any, ...]:
     """Return what can be said of the workspace's database, in the order of the query.
 
+    Last, in place of its clock, by how many seconds that is ahead of this machine's, to about the time of an answer.
+
     Raises:
         UsageError, LogError: it cannot be used.
     """
-    return _database(folder).rows(STATUS)[0]
+    database = _database(folder)
+    database.rows("select 1")  # connected
+    asked = time.time()
+    *said, theirs = database.rows(STATUS)[0]
+    return (*said, theirs - (asked + time.time()) / 2)
 
 
 def copy_store(folder: Path, source: str, target: str, *, check: bool) -> CopyReport:
@@ -106,9 +113,9 @@ def nights_of(folder: Path, patience_s: float = 30.0) -> PostgresNights:
     return PostgresNights(_database(folder, patience_s=patience_s))
 
 
-def engine_of(folder: Path, program: str, say: Callable[[str], None], at_once: int = 2, lease_s: float = 30.0) -> PgQueuerEngine:
+def engine_of(folder: Path, program: str, at_once: int = 2, lease_s: float = 30.0) -> PgQueuerEngine:
     """Return what gives jobs to this process; ``program`` names it to others."""
-    return PgQueuerEngine(_database(folder, patience_s=0.0, program=program[:63]), at_once=at_once, lease_s=lease_s, say=say)
+    return PgQueuerEngine(_database(folder, patience_s=0.0, program=program[:63]), at_once=at_once, lease_s=lease_s)
 
 
 def _database(folder: Path, **options: Any) -> Database:

@@ -280,7 +280,7 @@ def test_the_password_comes_from_the_environment_or_a_file(
 
 
 def test_init_creates_the_tables_and_prints_the_roles(postgres_url: str, in_database: Path, tmp_path: Path) -> None:
-    assert "created with schema 5" in said(in_database, "store", "init", postgres_url).out
+    assert "created with schema 6" in said(in_database, "store", "init", postgres_url).out
     assert said(in_database, "store", "init", postgres_url).out.endswith(": nothing to do\n")
     printed = said(in_database, "store", "init", "--print-roles").out
     assert "GRANT EXECUTE ON FUNCTION append_event, take_up, hand_on TO research_app" in printed

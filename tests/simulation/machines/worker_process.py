@@ -71,7 +71,7 @@ def run_worker(setup: Setup) -> None:
     store = PostgresStore(setup.url, setup.folder / setup.machine)
     nights = PostgresNights(Database(setup.url, lambda _connection: None))
     database = Database(setup.url, lambda _connection: None, patience_s=0.0, program=f"{WORKER}{setup.machine}")
-    engine = PgQueuerEngine(database, at_once=setup.at_once, lease_s=setup.lease_s, say=lambda line: _say(line, True))
+    engine = PgQueuerEngine(database, at_once=setup.at_once, lease_s=setup.lease_s)
 
     def prepare(state: SessionState, part: SharedPart | None) -> StepContext:
         journal = Journal(note=lambda name: ledger.note("ask", state.id, name), latency=lambda _name: setup.latency_s)
@@ -85,7 +85,7 @@ def run_worker(setup: Setup) -> None:
     agent = RunStarted(host=setup.machine, process=os.getpid(), program="test", agent=setup.machine)
     context = RunContext(f"run-{os.getpid()}", agent, stop=stop, listener=acknowledged)
     entries = (entry_of(), entry_of(machine=setup.machine))
-    worker = NightWorker(store, nights, context, setup.machine, prepare, entries=entries, say=_say)
+    worker = NightWorker(store, nights, context, setup.machine, prepare, look=lambda: entries, say=_say)
 
     async def work() -> None:
         async def wake() -> None:

@@ -17,7 +17,7 @@ from pipeline.store.verification import findings_in
 from tests.postgres_server import PostgresServer, program
 from tests.store.samples import records
 
-CREATED = ["created with schema 5"]
+CREATED = ["created with schema 6"]
 EARLIER = Path(__file__).with_name("schema_3.sql")
 
 
@@ -66,9 +66,9 @@ def test_a_database_of_an_earlier_version_is_refused_until_it_is_upgraded_and_ke
         prev = head.decode()
     execute(postgres_url, "INSERT INTO streams VALUES ('s-1', 'session', 3, decode(%s, 'hex'))", (prev,))
     store = PostgresStore(postgres_url, tmp_path / "events")
-    with pytest.raises(LogUnreadable, match="has schema 3, and this program needs 5"):
+    with pytest.raises(LogUnreadable, match="has schema 3, and this program needs 6"):
         store.load("s-1")
-    assert migrate(postgres_url) == ["upgraded from schema 3 to 5"]
+    assert migrate(postgres_url) == ["upgraded from schema 3 to 6"]
     assert list(store.load("s-1")) == records([1, 2, 3])
     assert store.append("s-1", records([4]), 3) == 4
     assert findings_in(store) == []
