@@ -23,18 +23,9 @@ PAYLOADS = (
     "```html\n<script>alert(1)</script>\n```", '> [!"><script>] x\n> y', "> [!note]- <script>alert(1)</script>\n> y",
     "| <script>alert(1)</script> |\n| :---: |\n| <img onerror=alert(1)> |", 'text ^"><script>alert(1)</script>',
     "&lt;script&gt;alert(1)&lt;/script&gt; &#60;script&#62;", "\u202egnirts\x00\ufffe\x1b]0;x\x07", "\x000\x00 \x001\x00",
-    "</script><script>alert(1)</script>", "--><script>alert(1)</script>", "<img src=x onerror=alert(1)>",
-    "<svg onload=alert(1)>", '"><svg/onload=alert(1)>', '" autofocus onfocus="alert(1)',
-    "<iframe srcdoc='<script>parent.alert(1)</script>'></iframe>", "<object data='javascript:alert(1)'></object>",
-    "<embed src=https://evil.example/x>", "<base href=https://evil.example/>",
-    "<meta http-equiv=refresh content='0;url=https://evil.example/'>", "<link rel=stylesheet href=https://evil.example/x.css>",
-    "<style>@import url(https://evil.example/x.css);</style>",
-    "<form action=https://evil.example/><input name=q><button>Go</button></form>", "<a href=javascript:alert(1)>x</a>",
-    "[x](data:text/html,<script>alert(1)</script>)", "![x](data:image/svg+xml,<svg/>)", "<https://evil.example/>",
-    "[x]: https://evil.example/ 'y'", "{{ 7*7 }}{% include 'x' %}", "<details open ontoggle=alert(1)>",
-    "<math><mi xlink:href='data:x,<script>alert(1)</script>'>", "&lt;script&gt;alert(1)&lt;/script&gt;",
-    "\\u003cscript\\u003ealert(1)", "<template><script>alert(1)</script></template>",
-    "<x onclick=alert(1) style=position:fixed>",
+    "--><script>alert(1)</script>", '" autofocus onfocus="alert(1)', "<iframe srcdoc='<script>alert(1)</script>'></iframe>",
+    "<meta http-equiv=refresh content='0;url=https://evil.example/'>", "<style>@import url(https://evil.example/x.css);</style>",
+    "<x onclick=alert(1) style=position:fixed>", "{{ 7*7 }}{% include 'x' %}", "\\u003cscript\\u003ealert(1)",
 )  # fmt: skip
 ALLOWED_SCHEMES = ("http://", "https://", "mailto:")
 

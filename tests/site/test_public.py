@@ -11,8 +11,11 @@ from pathlib import Path
 import pytest
 
 from pipeline.text.hidden_links import without_blocks
+from pipeline.vault.note import block_id
 from tests.commanding import said, workspace_in
+from tests.fakes import MemoryStore
 from tests.site.scratch import Scratch
+from tests.vault.builders import Story, built, fact
 
 QUESTION = "How many quokkas does the zephyrine ferry carry?"
 RARE = ("zephyrine", "quokka", "forty-seven")
@@ -21,7 +24,7 @@ OTHER = "How deep is the harbour at low tide?"
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def public_night(tmp_path_factory: pytest.TempPathFactory) -> Path:
     queries = f"  - {{query: '{QUESTION}', id: ferry, tags: [sea]}}\n  - {{query: '{OTHER}', id: harbour, tags: [sea]}}\n"
     folder = workspace_in(tmp_path_factory.mktemp("public"), queries)
     text = "The zephyrine ferry carries forty-seven quokkas on each crossing. No more quokkas may board the zephyrine ferry."
@@ -31,8 +34,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def folder(built: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(built, tmp_path / "ws", symlinks=True))
+def folder(public_night: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(public_night, tmp_path / "ws", symlinks=True))
 
 
 def note(folder: Path, room: str) -> Path:
@@ -99,43 +102,21 @@ def test_a_persons_own_note_keeps_its_words_without_the_link(folder: Path) -> No
     assert "Mine: see a note that is not published, a note that is not published and <a " in page
 
 
-SOURCE = """---
-id: source:s
----
-
-## Quotes
-
-### Found for [[two|The quokkas]], today
-
-> [!quote] Quote
-> “Both cite this.”
->
-> - Cited in [[one|A ferry]], [[two|The quokkas]]
-
-^q-1
-
-> [!quote] Quote
-> “Forty-seven, cited by the other.”
-
-^q-2
-
-## Versions
-
-- One, for [[two|The quokkas]]
-"""
-
-
 def test_a_quote_that_a_published_report_cites_keeps_its_place_when_a_later_report_is_not_published(tmp_path: Path) -> None:
-    scratch = Scratch(tmp_path)
-    scratch.write("reports/one.md", '---\nid: "report:a"\nkind: report\n---\n\nIt is.[[sources/s#^q-1|¹]]\n')
-    scratch.write("reports/two.md", '---\nid: "report:b"\npublish: no\n---\n\n[[sources/s#^q-1|¹]] And.[[sources/s#^q-2|²]]\n')
-    scratch.write("sources/s.md", SOURCE)
+    store = MemoryStore()
+    first = Story(store).whole()
+    later = Story(store, id="2026-11-28-quokka-9c01", previous=first.id, query="Quokkas?", date="2026-11-28")
+    later.facts = (*later.facts[:3], fact(later.pages[2], "Forty-seven drives lose data."), later.facts[4])
+    later.whole()
+    place, scratch = built(tmp_path, store), Scratch(tmp_path)
     scratch.build()
-    page = scratch.html("sources/s.html")
-    assert 'id="^q-1"' in page
-    assert "Both cite this." in page
-    assert "Both cite this." in scratch.html("reports/one.html")
-    assert not any(word in page for word in ("quokka", "Forty-seven", "q-2", "Versions, for"))
+    assert naming(tmp_path) != []
+    mark(note(tmp_path, "reports"), "no")
+    scratch.build()
+    assert naming(tmp_path) == []
+    both = block_id(first.facts[0].id)
+    assert f'id="^{both}"' in "".join(page.read_text() for page in (tmp_path / "site" / "sources").rglob("*.html"))
+    assert place.leading_nowhere() == []
 
 
 @pytest.mark.parametrize(

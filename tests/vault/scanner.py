@@ -110,19 +110,14 @@ Files = Mapping[str, str]  # the text of each file by its path in the vault
 
 
 def targets(text: str) -> set[str]:
-    """What a note's links name, those in its properties too."""
-    in_properties = re.findall(r"\[\[([^\[\]|]+)\|", frontmatter.split(text)[0])
-    return {*(target for target, _ in scan(body_of(text)).links), *in_properties}
-
-
-def embeds(text: str) -> set[str]:
-    """What a note shows in place."""
-    return {embed.partition("|")[0] for embed in scan(body_of(text)).embeds}
+    """What a note's links name, those in its properties too, and what it shows in place."""
+    in_properties, found = re.findall(r"\[\[([^\[\]|]+)\|", frontmatter.split(text)[0]), scan(body_of(text))
+    return {*in_properties, *(target for target, _ in found.links), *(embed.partition("|")[0] for embed in found.embeds)}
 
 
 def leading_nowhere(files: Files) -> list[tuple[str, str]]:
     """The links and embeds, as (note, target), that have no file, heading, block or view at their end."""
-    found = ((path, target) for path, text in files.items() if path.endswith(".md") for target in targets(text) | embeds(text))
+    found = ((path, target) for path, text in files.items() if path.endswith(".md") for target in targets(text))
     return [(path, target) for path, target in found if _leads_nowhere(files, path, target)]
 
 
@@ -144,9 +139,3 @@ def _leads_nowhere(files: Files, path: str, target: str) -> bool:
 def _words(heading: str) -> str:
     """A heading as Obsidian compares it with the one that a link names."""
     return re.sub(r"""[!"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\s]+""", " ", heading).strip().casefold()
-
-
-def same_names(files: Files) -> list[str]:
-    """The names, letter case aside, that more than one note has."""
-    stems = [path.rpartition("/")[2].casefold() for path in files if path.endswith(".md")]
-    return sorted({stem for stem in stems if stems.count(stem) > 1})

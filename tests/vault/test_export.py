@@ -25,7 +25,7 @@ from pipeline.vault.export import BROWSERS, CitedSource, cited_sources, converte
 from pipeline.vault.model import Quoted
 from pipeline.vault.note import block_id, citekey
 from pipeline.vault.output.escaping import inert
-from tests.vault.builders import PAGES, Workplace
+from tests.vault.builders import Workplace
 
 TEXT = st.text(max_size=30)
 
@@ -52,15 +52,6 @@ def test_every_program_takes_a_key(url: str, title: str, author: str, published:
     assert re.fullmatch(r"[a-z][a-z0-9]*-[0-9a-f]{4}", citekey(url, title, author, published))
 
 
-def test_a_reports_sources_come_in_their_order_with_the_quotes_that_it_cites(place: Workplace) -> None:
-    sources = cited_sources(place.state, "2026-11-21-power-cut-3f2a")
-    assert [source.number for source in sources] == list(range(1, len(sources) + 1))
-    assert {source.page.url for source in sources} <= {*PAGES}
-    assert all(quote.text for source in sources for quote in source.quotes)
-    notes = "".join(file.read_text() for file in (place.vault / "sources").rglob("*.md"))
-    assert all(f'  - "{source.key}"\n' in notes for source in sources), "its key is an alias of its note"
-
-
 def test_sources_whose_keys_are_equal_are_told_apart(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.vault.export.key_of", lambda _readings: "same-0000")
     sources = cited_sources(place.state)
@@ -77,9 +68,7 @@ def read(url: str, author: str = "", published: str = "") -> PageRead:
 
 
 GLASS = read("https://a.example/glass?x=1&y=2", "Ada Quill; Reed, Bo", "2024-05-01")
-QUOTES = (quote("It does not\nflow.", "Results"), quote("Never."))
-WEB = CitedSource("quill2024glass-1a2b", GLASS, "Glass & time: 100% {slow}_flow", 0, QUOTES)
-OWN = CitedSource("append2025handbook-80b2", read("corpus:append-only.md"), "Handbook", 0, ())
+WEB = CitedSource("quill2024glass-1a2b", GLASS, "Glass & time: 100% {slow}_flow", 0, (quote("Never."),))
 
 
 def bibliography(items: list[dict[str, Any]]) -> list[str]:
@@ -91,12 +80,10 @@ def bibliography(items: list[dict[str, Any]]) -> list[str]:
 
 
 def test_citeproc_prints_a_bibliography() -> None:
-    items = references([WEB, OWN])
-    printed = bibliography(items)
-    assert any("Quill" in line and "2024" in line and "Glass" in line for line in printed)
-    assert any("Handbook" in line for line in printed)
-    assert items[0]["annote"] == "“It does not flow.” (Results)\n“Never.”"
-    assert items[0]["author"] == [{"family": "Quill", "given": "Ada"}, {"family": "Reed", "given": "Bo"}]
+    (item,) = references([WEB])
+    (printed,) = bibliography([item])
+    assert all(word in printed for word in ("Quill", "2024", "Glass"))
+    assert item["author"] == [{"family": "Quill", "given": "Ada"}, {"family": "Reed", "given": "Bo"}]
 
 
 @given(title=TEXT, author=TEXT, published=st.one_of(TEXT, st.sampled_from(["2024", "2024-05", "May 2024"])))

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.domain.events.upkeep_events import NoteHidden, NoteMoved, NoteShown
+from pipeline.domain.events.upkeep_events import NoteHidden, NoteMoved
 from pipeline.errors import SystemRefused
-from pipeline.vault.build_cache import FILE
 from pipeline.vault.identity import Decisions
 from pipeline.vault.output import user_text
 from pipeline.vault.output.frontmatter import Property, id_in
@@ -75,27 +74,16 @@ def test_a_deleted_note_stays_deleted_and_links_to_it_become_text(place: Workpla
     assert report.hidden == (name,)
     assert not note.exists()
     assert place.leading_nowhere() == []
-    change(place.templates / "source.md.j2", "## ", "### ")
-    (place.state / FILE).unlink()
+
+
+def test_a_deleted_note_comes_back_when_put_back(place: Workplace) -> None:
+    before, note = place.files(), place.note("nights/2026-11-21")
+    note.unlink()
     place.build()
-    assert not note.exists()
-
-
-def test_a_hidden_note_comes_back_when_asked_for_or_put_back(place: Workplace) -> None:
-    before = place.files()
-    for put_back in (True, False):
-        note = place.note("nights/2026-11-21")
-        data = note.read_bytes()
-        note.unlink()
-        place.build()
-        assert place.files() != before
-        if put_back:
-            note.write_bytes(data)
-        else:
-            place.record([NoteShown(note="night:2026-11-21")])
-        report = place.build()
-        assert report.set_aside == ()
-        assert place.files() == before
+    assert place.files() != before
+    note.write_bytes(before["nights/2026-11-21.md"])
+    assert place.build().set_aside == ()
+    assert place.files() == before
 
 
 @pytest.mark.parametrize("deleted", [["3f2a"], ["9c01"], ["3f2a", "9c01"]])
@@ -274,7 +262,7 @@ OLD = {
 }
 
 
-def an_old_note(place: Workplace, kind: str, own: UserText = NOTHING, edit: str = "") -> Path:
+def an_old_note(place: Workplace, kind: str, own: UserText = NOTHING) -> Path:
     """Put a note of a kind that earlier versions made into the vault, as in a clone: nothing is known of it."""
     path, name, body, _heir = OLD[kind]
     properties: dict[str, Property] = {"title": "Old", "kind": kind, "id": name, "tags": (f"research/{kind}",)}
@@ -284,7 +272,7 @@ def an_old_note(place: Workplace, kind: str, own: UserText = NOTHING, edit: str 
     note = place.vault / f"{path}.md"
     note.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(place.state)
-    note.write_text(user_text.compose(properties, text, own).replace("# Old", f"# Old{edit}", 1))
+    note.write_text(user_text.compose(properties, text, own))
     return note
 
 
@@ -293,16 +281,17 @@ def own_text_of(place: Workplace, path: str) -> str:
 
 
 @pytest.mark.parametrize("kind", OLD)
-def test_a_persons_words_go_to_the_attic_and_into_the_report_once(place: Workplace, kind: str, tmp_path: Path) -> None:
+def test_a_persons_words_go_to_the_attic_and_behind_those_of_the_report_once(place: Workplace, kind: str, tmp_path: Path) -> None:
     note = an_old_note(place, kind, UserText("rating: 3\n", {}, {"notes": "my words\n"}))
     was, heir = note.read_bytes(), OLD[kind][3]
+    write_into(place.vault / f"{heir}.md", "written here")
     report = place.build()
     assert report.problems == ()
     assert report.removed == (note.relative_to(place.vault).as_posix(),)
     (copy,) = report.set_aside
     assert (place.vault / copy).read_bytes() == was
     assert not note.exists()
-    assert own_text_of(place, heir) == "my words\n"
+    assert own_text_of(place, heir) == "written here\nmy words\n"
     assert OLD[kind][0] in (place.vault / f"{heir}.md").read_text().partition("\n---\n")[0]
     before = place.files()
     assert place.build().written == ()
@@ -331,14 +320,6 @@ def test_links_of_a_person_lead_to_the_report_and_an_untouched_note_is_only_remo
     mine.unlink()
     assert place.leading_nowhere() == []
     assert place.build().written == ()
-
-
-def test_words_are_appended_to_what_the_report_has_already_and_edited_text_goes_to_the_attic(place: Workplace) -> None:
-    write_into(place.vault / f"{NEWEST}.md", "written here")
-    an_old_note(place, "question", UserText(texts={"notes": "written there\n"}), edit=" and more")
-    (copy,) = place.build().set_aside
-    assert "# Old and more" in (place.vault / copy).read_text()
-    assert own_text_of(place, NEWEST) == "written here\nwritten there\n"
 
 
 def test_a_note_with_broken_markers_is_kept_in_the_attic_as_it_is(place: Workplace) -> None:

@@ -10,7 +10,6 @@ from unittest import mock
 import pytest
 
 from pipeline.domain.events.records import Record
-from pipeline.errors import TemplateInvalid
 from pipeline.system.folders import Look, Tree
 from pipeline.vault.note import KINDS
 from tests.fakes import MemoryStore
@@ -75,20 +74,6 @@ def test_a_note_that_was_altered_is_made_again_and_no_other(place: Workplace) ->
     assert report.written == (path,)
     assert [f"{one.path}.md" for one in rendered] == [path]
     assert place.files()[path] == before[path]
-
-
-def test_a_broken_template_changes_nothing_and_is_forgotten_when_mended(place: Workplace) -> None:
-    before = place.files()
-    good = (place.templates / "worker.md.j2").read_text()
-    (place.templates / "worker.md.j2").write_text("{{ nothing_of_that_name }}")
-    Story(place.store, id="2026-12-01-bees-0b0b", query="Do bees dance?", query_id="bees", date="2026-12-01").whole()
-    for _ in range(2):
-        with pytest.raises(TemplateInvalid, match="nothing_of_that_name"):
-            place.build()
-        assert place.files() == before
-    (place.templates / "worker.md.j2").write_text(good)
-    place.build()
-    assert place.files() == afresh(place, place.root / "afresh")
 
 
 STAGES = (Story.begin, Story.planned, Story.gathered, Story.analysed, Story.reported)

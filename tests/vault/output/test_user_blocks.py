@@ -40,7 +40,6 @@ def test_markers_in_a_code_fence_are_text() -> None:
         OPEN,
         CLOSE,
         OPEN + OPEN + CLOSE,
-        OPEN + CLOSE + CLOSE,
         OPEN + CLOSE + OPEN + CLOSE,
         OPEN + "%% end other %%\n",
         OPEN + "```\n" + CLOSE,
@@ -82,7 +81,6 @@ def test_own_properties_tags_and_aliases_are_kept(place: Workplace) -> None:
     ("old", "new", "said"),
     [
         ("%% end notes %%", "%% end notes %%\n%% begin notes %%", r": line \d+"),
-        ("%% end notes %%", "%% end notes %%\n%% end notes %%", r": line \d+"),
         ("---\n", "---\nbroken: [\n", "properties"),
     ],
 )

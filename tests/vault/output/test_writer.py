@@ -14,14 +14,7 @@ import pytest
 from pipeline.errors import ResearchError
 from pipeline.system.files import connect_sqlite
 from pipeline.vault.build_cache import FILE
-from tests.fakes import MemoryStore
-from tests.vault.builders import Workplace, a_store, built, change
-
-
-def test_another_reading_order_of_the_log_gives_the_same_bytes(tmp_path: Path, place: Workplace) -> None:
-    turned = MemoryStore()
-    turned.streams = dict(reversed(place.store.streams.items()))
-    assert built(tmp_path / "other", turned).files() == place.files()
+from tests.vault.builders import Workplace, a_store, change
 
 
 def test_an_edited_note_is_set_aside_before_it_is_written_anew(place: Workplace) -> None:
