@@ -76,7 +76,10 @@ def fact(url: str, quote: str, claim: str = "") -> v.Fact:
 
 @dataclass
 class Story:
-    """A session from start to report. ``say`` turns each harmless text into the one that is recorded; no page is stored."""
+    """A session from start to report. ``say`` turns each harmless text into the one that is recorded.
+
+    ``texts`` are what pages said when they were read, by address; they are stored. Of other pages only a digest is known.
+    """
 
     store: MemoryStore
     id: str = "2026-11-21-power-cut-3f2a"
@@ -87,6 +90,7 @@ class Story:
     say: Say = str
     pages: tuple[str, ...] = PAGES
     tags: tuple[str, ...] = ("crash safety",)
+    texts: Mapping[str, str] = field(default_factory=dict)
     notices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -167,7 +171,8 @@ class Story:
         )
 
     def _read(self, worker: str, url: str, facts: tuple[v.Fact, ...]) -> None:
-        say, digest = self.say, digest_of(url.encode("utf-8", "replace"))
+        say, text = self.say, self.texts.get(url)
+        digest = self.store.objects.put(text.encode()) if text is not None else digest_of(url.encode("utf-8", "replace"))
         rejected = (v.RejectedFact(claim=say("Made up"), quote=say("nowhere"), reason=say("the quote stands in no page")),)
         read = e.PageRead(
             url=url, title=say(f"Title of {url[-8:]}"), digest=digest, characters=1234, author=say("A. N. Author"),
