@@ -30,7 +30,8 @@ class Draft:
     """The data of a note, complete when the note is read.
 
     ``at_hand``: citations lead to the quotes at the end of the same page. ``links`` are the paths of the files that the note
-    leads to; ``names`` maps each name in a link that is no whole path to the path it means now, or "".
+    leads to; ``names`` maps each name in a link that is no whole path to the path it means now, or "". ``blocks`` has the
+    words of each block with an id, and the address that opens the web page at them, or "".
     """
 
     path: str
@@ -45,8 +46,7 @@ class Draft:
     toc: list[tuple[str, str]] = field(default_factory=list)
     links: set[str] = field(default_factory=set)
     names: dict[str, str] = field(default_factory=dict)
-    blocks: dict[str, str] = field(default_factory=dict)
-    there: dict[str, str] = field(default_factory=dict)
+    blocks: dict[str, tuple[str, str]] = field(default_factory=dict)
     cites: dict[tuple[str, str], Cite] = field(default_factory=dict)
     tags: set[str] = field(default_factory=set)
     text: list[str] = field(default_factory=list)
@@ -195,11 +195,9 @@ class _Page:
         if block.id:
             quotes = [words for words, _, within in lines if within]
             quotes = quotes or [words for words, *_ in lines if words.startswith("“") and words.endswith("”")]
-            draft.blocks[block.id] = " ".join(quotes or [words for words, *_ in lines]).strip(_QUOTATION_MARKS)
+            quote = " ".join(quotes or [words for words, *_ in lines]).strip(_QUOTATION_MARKS)
             spans = (item for _, items, _ in lines for item in items if isinstance(item, Span))
-            addresses = (span.address for span in spans if _TO_TEXT in span.address)
-            if there := next(addresses, ""):
-                draft.there[block.id] = there
+            draft.blocks[block.id] = quote, next((span.address for span in spans if _TO_TEXT in span.address), "")
         yield from lines
 
     def block(self, block: Block) -> str:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from pipeline.domain.state import status_words
-from pipeline.site.note_to_html import Cite, Draft, href_of
+from pipeline.site.note_to_html import Draft, href_of
 from pipeline.site.paths import NAMES, PLURALS, Places, encoded, fragment, list_page, page_of, root_of
 from pipeline.site.vault_reading import EARLIER, KINDS, OTHER, Notes, Record, tag_page, values_of
 from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
@@ -248,29 +248,18 @@ class Composer:
     def _citations(self, draft: Draft, root: str) -> tuple[Citation, ...]:
         """The cited sources in the order of their numbers, each with its quotes as they come."""
         cites = sorted(draft.cites.values(), key=lambda cite: (int(cite.number), cite.path))
-        return tuple(
-            Citation(
-                number,
-                link(source, root) if (source := self._notes.by_path.get(path)) else Link(path, ""),
-                tuple(self._quote(cite, root) for cite in same),
-                self._place(path),
-            )
-            for (number, path), same in groupby(cites, key=lambda cite: (cite.number, cite.path))
-        )
-
-    def _quote(self, cite: Cite, root: str) -> Quote:
-        href = root + encoded(page_of(cite.path)) + fragment(f"^{cite.block}")
-        source = self._notes.by_path.get(cite.path)
-        if source is None:
-            return Quote(cite.anchor, "", href)
-        return Quote(cite.anchor, source.blocks.get(cite.block, ""), href, source.there.get(cite.block, ""))
-
-    def _place(self, path: str) -> str:
-        """Where a source is and of when: its host, when it was published, when it was first read."""
-        source = self._notes.by_path.get(path)
-        if source is None:
-            return ""
-        return " · ".join(filter(None, (source.place, f"read {source.date}" if source.date else "")))
+        found = []
+        for (number, path), same in groupby(cites, key=lambda cite: (cite.number, cite.path)):
+            source = self._notes.by_path.get(path, Record(path, OTHER, path, ""))
+            page = root + encoded(page_of(path))
+            quotes = []
+            for cite in same:
+                words, there = source.blocks.get(cite.block, ("", ""))
+                quotes.append(Quote(cite.anchor, words, page + fragment(f"^{cite.block}"), there))
+            place = " · ".join(filter(None, (source.place, f"read {source.date}" if source.date else "")))
+            to = link(source, root) if path in self._notes.by_path else Link(path, "")  # a file that is no note has no page
+            found.append(Citation(number, to, tuple(quotes), place))
+        return tuple(found)
 
 
 def link(note: Record, root: str) -> Link:

@@ -248,7 +248,7 @@ class Build:
             return Record(path, suffix[1:], path, digest_of(data)), ""
         record, draft = read_note(path, data, self._places)
         words = search.content_of(record.title, record.tags, "\n".join(draft.text)).packed()
-        draft.text, draft.blocks, draft.there = [], {}, {}
+        draft.text, draft.blocks = [], {}
         self._room -= len(draft.html)
         if self._room > 0:
             self._drafts[path] = draft

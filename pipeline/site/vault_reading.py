@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 from pipeline.site.markdown_tree import wikilink
@@ -35,9 +36,9 @@ _NOT_SHOWN = {"title", "kind", "aliases", "tags", "cssclasses", "created", "desc
 class Record:
     """What lists and other pages need of a file. Of what is no note only ``path`` and ``kind`` say anything.
 
-    ``created`` is ISO 8601 or ""; ``facts`` are short texts such as ``5 sources``. ``links``, ``names``, ``blocks`` and ``there``
-    as in ``Draft``; ``quoted`` are the paths of the notes whose blocks it shows; ``place`` says where a source is and of when it
-    is, as far as its note knows.
+    ``created`` is ISO 8601 or ""; ``facts`` are short texts such as ``5 sources``. ``links``, ``names`` and ``blocks`` as in
+    ``Draft``; ``quoted`` are the paths of the notes whose blocks it shows; ``place`` says where a source is and of when it is, as
+    far as its note knows.
     """
 
     path: str
@@ -52,8 +53,7 @@ class Record:
     links: list[str] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     quoted: list[str] = field(default_factory=list)
-    blocks: dict[str, str] = field(default_factory=dict)
-    there: dict[str, str] = field(default_factory=dict)
+    blocks: dict[str, tuple[str, str]] = field(default_factory=dict)
     place: str = ""
 
     @property
@@ -65,12 +65,6 @@ class Record:
     def label(self) -> str:
         """What stands before the title where no page shows the status: ``Not found: `` or ""."""
         return "Not found: " if self.kind == "report" and self.status == NOT_FOUND else ""
-
-    @property
-    def mark(self) -> str:
-        """A digest of what other pages show of it."""
-        shown = self.path, self.kind, self.title, self.created, self.status, self.description, self.facts
-        return digest_of(repr(shown).encode("utf-8", "replace"))[:12]
 
     def packed(self) -> str:
         """Return it as one text, of which ``unpacked`` makes it again."""
@@ -122,7 +116,6 @@ def read_note(path: str, data: bytes, places: Places) -> tuple[Record, Draft]:
         names=draft.names,
         quoted=sorted({cite.path for cite in draft.cites.values()}),
         blocks=draft.blocks,
-        there=draft.there,
         place=_origin(given),
     ), draft
 
@@ -191,8 +184,9 @@ class Notes:
 
     @cached_property
     def marks(self) -> dict[str, str]:
-        """The ``mark`` of each note, by path."""
-        return {path: note.mark for path, note in self.by_path.items()}
+        """By path: a digest of what other pages show of a note."""
+        shown = attrgetter("path", "kind", "title", "created", "status", "description", "facts")
+        return {path: digest_of(repr(shown(note)).encode("utf-8", "replace"))[:12] for path, note in self.by_path.items()}
 
     def linkers(self, path: str) -> list[Record]:
         """Return the notes that lead to a note, newest first: those that it does not lead to itself, and no parts of the work."""

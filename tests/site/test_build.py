@@ -185,4 +185,4 @@ def test_what_a_passage_says_describes_a_report_and_not_its_boxes_or_its_place()
 
 def test_the_text_of_a_marked_block_can_be_quoted() -> None:
     draft = read("> “Quoted *words*.”\n\n^q-1\n\nPlain text. ^q-2\n")
-    assert draft.blocks == {"q-1": "Quoted words.", "q-2": "Plain text."}
+    assert draft.blocks == {"q-1": ("Quoted words.", ""), "q-2": ("Plain text.", "")}
