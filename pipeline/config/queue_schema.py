@@ -312,13 +312,12 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Enqueueing:
-    """Whether other programs may queue questions, through ``research mcp``, and their caps.
+    """Whether other programs may queue questions, through ``research mcp``, and their cap.
 
-    Each may cost ``each_usd`` a session, all of them together ``cost_usd``.
+    Each may cost 0.25 USD a session, all of them together ``cost_usd``.
     """
 
     enqueue: bool = False
-    each_usd: float = 0.25
     cost_usd: float = 1.0
 
 

@@ -96,6 +96,7 @@ REMOVED = {
     "concurrency": "limits: {concurrency: …} says how much is done at once",
     "dimensions": "the model says how long its vectors are",
     "questions": "mcp: {cost_usd: …} caps what other programs queue",
+    "each_usd": "each may cost 0.25 USD, and mcp: {cost_usd: …} caps all that other programs queue",
     "timeout": "write limits: {deadline: …}, or run it with --deadline",
     "machine": "set RESEARCH_MACHINE in the environment or in .env",
 }

@@ -16,7 +16,7 @@ from pipeline.domain.events.session_events import Answered, CallSent, EventBase
 from pipeline.domain.events.talk_events import MessageAsked
 from pipeline.domain.findings import page_of
 from pipeline.domain.reasoner_questions import CheckQuestion, PastTurn, Reply, StandAloneQuestion, TalkQuestion, key_of
-from pipeline.domain.talk import TalkState, TalkStep, Turn, apply, next_step, read_talk
+from pipeline.domain.talk import TalkScope, TalkState, TalkStep, Turn, apply, next_step, read_talk
 from pipeline.domain.values import EXTRACTIVE, Cost, Fact, Sentence
 from pipeline.engine.recorder import StreamLog, failed
 from pipeline.engine.stopping import RunContext
@@ -290,6 +290,17 @@ async def answer_question(log: TalkLog, context: TalkContext, text: str, by: str
     number = len(log.state.turns) + 1
     log.record(MessageAsked(number=number, text=one_line(text, 2_000), by="note" if by == "note" else "person"))
     return await finish_question(log, context)
+
+
+async def answer_unrecorded(text: str, scope: TalkScope, context: TalkContext) -> Turn:
+    """Return the turn of a question that is answered without a model and not recorded. Raises as ``perform``."""
+    state = TalkState(id="talk")
+    apply(state, t.TalkOpened(scope=scope.scope, ids=scope.ids, subject=scope.subject, reasoner=EXTRACTIVE))
+    apply(state, MessageAsked(number=1, text=text, by="person"))
+    while step := next_step(state):
+        for draft in (await perform(step, state, context)).drafts:
+            apply(state, draft)
+    return state.turns[-1]
 
 
 async def finish_question(log: TalkLog, context: TalkContext) -> Turn:

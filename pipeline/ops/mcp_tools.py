@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12; it comes with it
@@ -18,9 +18,8 @@ from pipeline.batch.session_index import SessionIndex, read_all
 from pipeline.config.queue_file import add_query
 from pipeline.config.queue_schema import Queue
 from pipeline.config.settings import Workspace, keys_of, load_workspace
-from pipeline.domain.events.records import kind_of
 from pipeline.domain.summary import Summary
-from pipeline.domain.values import EXTRACTIVE, Fact
+from pipeline.domain.values import Fact
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
 from pipeline.search.index import copy_index
 from pipeline.search.local_model import LocalEmbedder
@@ -37,6 +36,8 @@ if TYPE_CHECKING:
 _RESULTS = 10
 _LONGEST_PAGE = 200_000  # characters of a source that are returned
 _TAG = "mcp"  # marks what other programs queued
+_EACH_USD = 0.25  # the cap of a session on one of their questions
+_MARKS = {"": "\n- ", "list": "\n  - ", "item": " "}  # of a sentence in a list: begins an entry, one below it, or goes on
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=10_000)]
 Name = Annotated[str, Field(max_length=300, description="A session's id, or a query's for its latest session.")]
 Since = Annotated[str, Field(max_length=100)]
@@ -60,13 +61,10 @@ class Results(TypedDict):
     results: list[Result]
 
 
-class Document(TypedDict):
+class Document(Result):
     """The whole text of a result."""
 
-    id: str
-    title: str
     text: str
-    url: str
     metadata: dict[str, str]
 
 
@@ -122,7 +120,7 @@ class Library:
     async def prepare(self) -> None:
         """Index the pages that are not indexed yet and load the model of vectors, before the first search waits for both."""
         with suppress(ResearchError):  # the search says what is wrong
-            await self._pages.find("any words", [one.id for one in self._summaries()], 1)
+            await self._pages.find("any words", [one.id for one in self._summaries()], 0)
 
     def _known(self) -> SessionIndex:
         return read_all(self._store, self._kept)
@@ -131,17 +129,19 @@ class Library:
         """All readable sessions, the newest first."""
         return sorted(self._known().sessions, key=lambda one: (one.started_at, one.id), reverse=True)
 
-    def _state(self, name: str) -> SessionState:
+    def _summary(self, name: str) -> Summary:
         """The session with that id, or the latest of the query with that id."""
+        known = self._known()
+        found = known.latest().get(name) or next((one for one in known.sessions if one.id == name), None)
+        if found is None:
+            hint = "the tool search finds reports and their ids; nothing that was imported is one"
+            raise known.damaged.get(name) or SessionUnknown(f"{name[:100]!r} is no session and no query", hint=hint)
+        return found
+
+    def _state(self, session: Summary) -> SessionState:
         from pipeline.domain.session import ResearchSession
 
-        if name not in set(self._store.ids("session")):
-            found = self._known().latest().get(name)
-            if not found:
-                what = "was imported and is not checked" if kind_of(name) == "import" else "is no session and no query"
-                raise SessionUnknown(f"{name[:100]!r} {what}", hint="the tool search finds reports and their ids")
-            name = found.id
-        return ResearchSession.open(self._store, name).state
+        return ResearchSession.open(self._store, session.id).state
 
     def _text(self, digest: str) -> str:
         return self._store.objects.get(digest).decode("utf-8", "replace")
@@ -151,55 +151,36 @@ class Library:
         known = {one.id: one for one in self._summaries()}
         found = await self._pages.find(query, list(known), _RESULTS)
         sessions = dict.fromkeys(known[page.session] for page in found.pages if page.session in known)
-        reports: list[Result] = [
-            {"id": f"report/{one.id}", "title": clean(one.title or one.query), "url": f"research://report/{one.id}"}
-            for one in sessions
-            if one.outcome not in ("", "not-found")
-        ]
-        sources: list[Result] = [
-            {"id": f"source/{one.digest}", "title": clean(one.title) or one.url, "url": _address(one.url, one.digest)}
-            for one in found.pages
-        ]
+        reports = [_found(f"report/{one.id}", one.title or one.query) for one in sessions if one.outcome not in ("", "not-found")]
+        sources = [_found(f"source/{one.digest}", one.title, one.url) for one in found.pages]
         return {"results": [*reports[: _RESULTS // 2], *sources]}
 
     async def fetch(self, id: Name) -> Document:
         """Get the whole text of a search result, by its id."""
         kind, _, key = id.partition("/")
         if kind == "report":
-            found, url = _report(self._state(key)), f"research://report/{key}"
-            about, title = {"outcome": found["session"].outcome}, clean(found["session"].query)
-            return {"id": id, "title": title, "text": found["text"], "url": url, "metadata": about}
-        if kind != "source":
-            raise UsageError(f"{id[:100]!r} is no id of a search result", hint="it begins with report/ or source/")
-        page = await self._pages.page(key, {one.id for one in self._summaries()})
-        if page is None:
-            raise SessionUnknown(f"no session read a page {key[:64]!r}", hint="the tool search finds sources and their ids")
-        text, title, url = self._text(key), clean(page.title) or page.url, _address(page.url, key)
-        about = {"address": page.url, "characters": f"{len(text[:_LONGEST_PAGE]):,} of {len(text):,}"}
-        return {"id": id, "title": title, "text": text[:_LONGEST_PAGE], "url": url, "metadata": about}
+            report = self._report(self._summary(key))
+            head, text, about = _found(id, report["session"].query), report["text"], {"outcome": report["session"].outcome}
+        elif kind == "source" and (page := await self._pages.page(key, {one.id for one in self._summaries()})):
+            head, whole = _found(id, page.title, page.url), self._text(key)
+            text = whole[:_LONGEST_PAGE]
+            about = {"address": page.url, "characters": f"{len(text):,} of {len(whole):,}"}
+        else:
+            what = f"{id[:100]!r} is no id of a report or a source"
+            raise SessionUnknown(what, hint="the tool search finds both and their ids")
+        return {**head, "text": text, "metadata": about}
 
     async def ask(self, question: Words, scope: Name = "") -> Answer:
         """Get the answer that the stored pages give, with quotes. Scope: a session's or query's id, or a tag as #tag."""
-        from pipeline.domain.events.talk_events import MessageAsked, TalkOpened
-        from pipeline.domain.talk import TalkState, apply, next_step
-        from pipeline.engine.talk_loop import TalkContext, perform
+        from pipeline.domain.talk import talk_scope
+        from pipeline.engine.talk_loop import TalkContext, answer_unrecorded
 
         known = self._summaries()
         if scope.startswith("#"):
-            known = [one for one in known if scope[1:].casefold() in map(str.casefold, one.tags)]
-        elif scope:
-            session = self._state(scope).id
-            known = [one for one in known if one.id == session]
-        if not known:
-            raise UsageError("no session has stored a page there", hint="call ask without a scope")
-        ids, subject = [one.id for one in known], known[0].query if len(known) == 1 else ""
-        state, context = TalkState(id="talk"), TalkContext(None, self._pages, self._text, ids)
-        apply(state, TalkOpened(scope="vault", ids=tuple(ids), subject=subject, reasoner=EXTRACTIVE))
-        apply(state, MessageAsked(number=1, text=question, by="person"))
-        while step := next_step(state):
-            for draft in (await perform(step, state, context)).drafts:
-                apply(state, draft)
-        turn = state.turns[-1]
+            about = talk_scope(known, "topic", (scope[1:],))
+        else:
+            about = talk_scope(known, "session", (self._summary(scope).id,)) if scope else talk_scope(known, "vault")
+        turn = await answer_unrecorded(question, about, TalkContext(None, self._pages, self._text, about.sessions))
         cited, said = turn.cited(), turn.answer.sentences or turn.answer.nearest if turn.answer else ()
         numbers = {fact.id: number for number, fact in enumerate(cited, 1)}
         text = " ".join(f"{one.text} {''.join(f'[{numbers[name]}]' for name in one.facts)}".rstrip() for one in said)
@@ -207,13 +188,13 @@ class Library:
 
     async def report(self, id: Name) -> Report:
         """Get a session's report with its citations: quote, page, place."""
-        return _report(self._state(id))
+        return self._report(self._summary(id))
 
     async def why(self, id: Name, sentence: Words) -> dict[str, Any]:
         """Get what a sentence of a session's report rests on, and what is against it. Sentence: words of it, or a fact's id."""
         from pipeline.domain.evidence_trail import value_of, why
 
-        found = why(self._state(id), sentence)
+        found = why(self._state(self._summary(id)), sentence)
         if found is None:
             raise UsageError(f"{id[:100]} has no sentence like that", hint="take some words of a sentence of its report")
         return value_of(found)
@@ -223,77 +204,66 @@ class Library:
         moment = times.since(since, datetime.now(UTC))
         if moment is None:
             raise UsageError(f"{since!r} is not a moment", hint="write 7d (ago), 2026-11-21 or 2026-11-21T06:30Z")
-        ended = {f"{one.ended_at} {one.id}": one.id for one in self._summaries() if one.ended_at}
-        places = [place for place in sorted(ended, reverse=True) if not cursor or place < cursor]
-        new = [place for place in places if times.moment_of(place.partition(" ")[0]) >= moment]
-        sessions = [_report(self._state(ended[place])) for place in new[:limit]]
-        return {"sessions": sessions, "cursor": new[limit - 1] if len(new) > limit else ""}
+        ended = {f"{one.ended_at} {one.id}": one for one in self._summaries() if one.ended_at}
+        new = [place for place in sorted(ended, reverse=True) if times.moment_of(ended[place].ended_at) >= moment]
+        left = [place for place in new if not cursor or place < cursor]
+        sessions = [self._report(ended[place]) for place in left[:limit]]
+        return {"sessions": sessions, "cursor": left[limit - 1] if len(left) > limit else ""}
 
     async def status(self, id: Name) -> Status:
         """Get where the research of a question stands, by its session's or query's id."""
         queued = [query for query in load_workspace(self._folder).queue.queries if query.id == id]
         if queued and id not in self._known().latest():
             return {"session": Summary(id=id, status="queued", query=queued[0].text)}
-        from pipeline.domain.session import summary_of
-
-        return {"session": summary_of(self._state(id))}
+        return {"session": self._summary(id)}
 
     async def enqueue(
         self, question: Question, mode: Literal["fast", "deep"] = "fast", tags: Tags | None = None, every: Days | None = None
     ) -> Status:
         """Queue a question for the next night, as a full sentence. Every: research it again after so many days, as 7d."""
-        each = load_workspace(self._folder).queue.settings.mcp.each_usd
-        fields = {"mode": mode, "tags": [_TAG, *(tags or [])], "budget_usd": each} | ({"every": every} if every else {})
-        query = add_query(self._folder / "queries.yaml", question, _refuse, **cast(dict[str, Any], fields))
+        fields: dict[str, Any] = {"mode": mode, "tags": [_TAG, *(tags or [])], "budget_usd": _EACH_USD}
+        query = add_query(self._folder / "queries.yaml", question, _refuse, **fields, **({"every": every} if every else {}))
         return {"session": Summary(id=query.id, status="queued", query=query.text)}
 
+    def _report(self, session: Summary) -> Report:
+        state = self._state(session)
+        report, titles = state.report, {page.digest: clean(page.title) for page in state.pages.values()}
+        parts, cited = [f"# {clean(report.title if report else state.query)}"], dict[str, int]()
 
-def _address(url: str, digest: str) -> str:
-    """Where a source can be read: on the web, or for an own document in this server."""
-    return url if url.startswith(("http://", "https://")) else f"research://source/{digest}"
+        def sentence(text: str, facts: tuple[str, ...]) -> str:
+            numbers = [cited.setdefault(name, len(cited) + 1) for name in facts if name in state.facts]
+            return f"{clean(text)} {''.join(f'[{number}]' for number in numbers)}".rstrip()
+
+        if report:
+            parts.append(" ".join(sentence(one.text, one.facts) for one in report.summary))
+            for section in report.sections:
+                parts.append(f"## {clean(section.title)}")
+                for block in section.paragraphs:
+                    marks = dict.fromkeys(_MARKS, " ") if block.form == "paragraph" else _MARKS
+                    parts.append("".join(marks[one.within] + sentence(one.text, one.facts) for one in block.sentences).strip())
+        else:
+            parts.append(f"There is no report: {state.end_reason or state.status}.")
+        quoted = [state.facts[name] for name in cited]
+        quotes = (f"[{n}] “{one.quote}” — {titles.get(one.digest, one.url)}, {one.url}" for n, one in enumerate(quoted, 1))
+        text = "\n\n".join(filter(None, [*parts, "## Quotes", *quotes])) + "\n"
+        unknowns, limits = ([gap.question for gap in report.unknowns], list(report.limits)) if report else ([], [])
+        return {"session": session, "text": text, "citations": quoted, "not_found": unknowns, "limits": limits}
 
 
-def _report(state: SessionState) -> Report:
-    from pipeline.domain.session import summary_of
-
-    report, titles = state.report, {page.digest: clean(page.title) for page in state.pages.values()}
-    parts, cited = [f"# {clean(report.title if report else state.query)}"], dict[str, int]()
-
-    def sentence(text: str, facts: tuple[str, ...]) -> str:
-        numbers = [cited.setdefault(name, len(cited) + 1) for name in facts if name in state.facts]
-        return f"{clean(text)} {''.join(f'[{number}]' for number in numbers)}".rstrip()
-
-    if report:
-        parts.append(" ".join(sentence(one.text, one.facts) for one in report.summary))
-        for section in report.sections:
-            parts.append(f"## {clean(section.title)}")
-            for block in section.paragraphs:
-                lines = [sentence(one.text, one.facts) for one in block.sentences]
-                if block.form == "paragraph":
-                    parts.append(" ".join(lines))
-                else:
-                    marks = ({"": "\n- ", "list": "\n  - ", "item": " "}[one.within] for one in block.sentences)
-                    parts.append("".join(map(str.__add__, marks, lines)).strip("\n"))
-    else:
-        parts.append(f"There is no report: {state.end_reason or state.status}.")
-    quoted = [state.facts[name] for name in cited]
-    quotes = (f"[{n}] “{one.quote}” — {titles.get(one.digest, one.url)}, {one.url}" for n, one in enumerate(quoted, 1))
-    text = "\n\n".join(filter(None, [*parts, "## Quotes", *quotes])) + "\n"
-    unknowns, limits = ([gap.question for gap in report.unknowns], list(report.limits)) if report else ([], [])
-    return {"session": summary_of(state), "text": text, "citations": quoted, "not_found": unknowns, "limits": limits}
+def _found(id: str, title: str, url: str = "") -> Result:
+    """A result, and where it can be read: on the web, or for a report or an own document in this server."""
+    where = url if url.startswith(("http://", "https://")) else f"research://{id}"
+    return {"id": id, "title": clean(title) or url, "url": where}
 
 
 def _refuse(queue: Queue) -> None:
     """Keep to the caps of what other programs may queue: each question has one, and all of them together.
 
     Raises:
-        UsageError: it is not allowed, or a cap is reached.
+        UsageError: it is not allowed any more, or the cap is reached.
     """
-    allowed, queued = queue.settings.mcp, [query for query in queue.queries if _TAG in query.tags]
-    spent = sum(query.budget_usd or 0.0 for query in queued) + allowed.each_usd
-    if not allowed.enqueue:
-        hint = "the user allows it in queries.yaml: settings: {mcp: {enqueue: true}}"
-        raise UsageError("this workspace takes no questions from other programs", hint=hint)
-    if spent > allowed.cost_usd + 1e-9:
-        what = f"the queue takes questions of other programs for {allowed.cost_usd:.2f} USD in sum"
-        raise UsageError(what, hint=f"the user removes entries with the tag {_TAG}, or raises settings: mcp")
+    allowed = queue.settings.mcp
+    most = allowed.cost_usd if allowed.enqueue else 0.0
+    if sum(query.budget_usd or 0.0 for query in queue.queries if _TAG in query.tags) + _EACH_USD > most + 1e-9:
+        hint = f"the user removes entries with the tag {_TAG}, or raises settings: {{mcp: {{enqueue: true, cost_usd: …}}}}"
+        raise UsageError(f"the queue takes questions of other programs for {most:.2f} USD in sum", hint=hint)

@@ -217,10 +217,11 @@ def test_a_role_by_its_older_name_is_read_with_a_word_about_it(caplog: pytest.Lo
 
 def test_a_key_of_an_earlier_version_is_read_over_with_one_notice(caplog: pytest.LogCaptureFixture) -> None:
     entries = "[{query: a, max_workers: 5}, {query: b, max_workers: 5}]"
-    source = f"settings: {{snapshot_every: 50, query_limits: {{calls: 9}}, limits: {{timeout: 6h}}}}\nqueries: {entries}\n"
+    known = "snapshot_every: 50, query_limits: {calls: 9}, limits: {timeout: 6h}, mcp: {enqueue: true, each_usd: 0.10}"
+    source = f"settings: {{{known}}}\nqueries: {entries}\n"
     assert [query.text for query in checked(source.encode(), "queries.yaml").queries] == ["a", "b"]
     notices = [record.getMessage() for record in caplog.records]
-    assert [notice.split()[3] for notice in notices] == ["snapshot_every", "calls", "timeout", "max_workers"]
+    assert [notice.split()[3] for notice in notices] == ["snapshot_every", "calls", "timeout", "each_usd", "max_workers"]
     assert notices[2] == (
         "queries.yaml: the key timeout is no longer used: write limits: {deadline: …}, or run it with --deadline"
     )
