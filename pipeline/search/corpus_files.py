@@ -13,13 +13,13 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import quote, unquote_to_bytes
+from urllib.parse import quote
 
 from pipeline.documents.extract import accepted_kind
 from pipeline.errors import GONE, CorpusUnusable, ReadFailed
 from pipeline.system.files import open_regular
+from pipeline.text.addresses import DOCUMENTS, path_of
 
-SCHEME = "corpus:"
 _UNESCAPED = "/-._~+,@="
 # Folders that documentation builders and package managers make beside the pages.
 _IGNORED_FOLDERS = frozenset(("_sources", "_static", "_images", "node_modules", "__pycache__"))
@@ -42,12 +42,7 @@ class FoundFile(NamedTuple):
 
 def address_of(path: str) -> str:
     """Return the address of the file at ``path``, relative to the folder."""
-    return SCHEME + quote(os.fsencode(path), safe=_UNESCAPED)
-
-
-def path_of(url: str) -> str:
-    """Return the path of an address, relative to the folder; it is not checked."""
-    return os.fsdecode(unquote_to_bytes(url.removeprefix(SCHEME)))
+    return DOCUMENTS + quote(os.fsencode(path), safe=_UNESCAPED)
 
 
 def scan(folder: Path) -> Iterator[FoundFile | SkippedFile]:
@@ -209,7 +204,7 @@ class Corpus:
         """
         prefix, address = self._split(url.partition("#")[0])
         parts = path_of(address).split("/")
-        if not address.startswith(SCHEME) or any(not part or part.startswith(".") or "\0" in part for part in parts):
+        if not address.startswith(DOCUMENTS) or any(not part or part.startswith(".") or "\0" in part for part in parts):
             raise ReadFailed(f"{url} is not the address of a document in the folder")
         try:
             root = self._folders[prefix].resolve()
@@ -224,12 +219,12 @@ class Corpus:
     def _address(self, prefix: str, path: str) -> str:
         url = address_of(path)
         if not prefix and self._split(url)[0]:  # its "@" would be read as another folder's prefix
-            return f"{SCHEME}%40{url.removeprefix(SCHEME)[1:]}"
-        return address_of(prefix) + url.removeprefix(SCHEME)
+            return f"{DOCUMENTS}%40{url.removeprefix(DOCUMENTS)[1:]}"
+        return address_of(prefix) + url.removeprefix(DOCUMENTS)
 
     def _split(self, url: str) -> tuple[str, str]:
         """Return the prefix of an address's folder, and its address within that folder."""
         for prefix in self._folders:
             if prefix and url.startswith(address_of(prefix)):
-                return prefix, SCHEME + url.removeprefix(address_of(prefix))
+                return prefix, DOCUMENTS + url.removeprefix(address_of(prefix))
         return "", url

@@ -25,11 +25,12 @@ from pipeline.documents.extraction_process import Extractor
 from pipeline.domain.values import Cost, FailedSide, Hit, total
 from pipeline.errors import CorpusUnusable, IndexRefused, LogError, ObjectMissing, ReadFailed, StepError
 from pipeline.ports import EventStore, FoundPassages, Page, SearchResult, StoredPage
-from pipeline.search.corpus_files import Corpus, FoundFile, SkippedFile, contents, path_of, printable
+from pipeline.search.corpus_files import Corpus, FoundFile, SkippedFile, contents, printable
 from pipeline.search.index import Candidate, Index, IndexedFile, Scope, Source, is_damage, remove_index
 from pipeline.search.vectors import ByMeaning, Meaning, Progress
 from pipeline.system.files import open_lock
 from pipeline.system.process_lock import turn
+from pipeline.text.addresses import path_of
 from pipeline.text.cleaning import clean, digest_of, one_line
 from pipeline.text.passages import what_is_missing
 from pipeline.text.questions import ParsedQuestion, content_stems, names_in, parse_in

@@ -6,11 +6,13 @@ and ``www.`` stays.
 
 from __future__ import annotations
 
+import os
 import re
-from urllib.parse import quote, unquote_plus, urlsplit, urlunsplit
+from urllib.parse import quote, unquote_plus, unquote_to_bytes, urlsplit, urlunsplit
 
 from pipeline.errors import ReadFailed
 
+DOCUMENTS = "corpus:"  # how addresses of the user's documents begin
 _LONGEST = 2_000
 _KEPT = "/?:@!$&'()*+,;=-._~%[]"
 _PORTS = {"http": 80, "https": 443}
@@ -110,6 +112,11 @@ def _path(path: str) -> str:
     if parts and parts[-1] in (".", ".."):
         kept.append("")
     return "/" + "/".join(kept)
+
+
+def path_of(url: str) -> str:
+    """Return the path of an address of the user's documents, relative to their folder; it is not checked."""
+    return os.fsdecode(unquote_to_bytes(url.removeprefix(DOCUMENTS)))
 
 
 def percent_encoded(text: str) -> str:

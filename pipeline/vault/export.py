@@ -29,6 +29,7 @@ from pyromark import Options
 from pipeline.domain.events.session_events import PageRead
 from pipeline.errors import SystemRefused, UsageError
 from pipeline.system.files import read_bytes, read_text, write
+from pipeline.text.addresses import path_of
 from pipeline.text.cleaning import one_line
 from pipeline.vault.model import Quoted, key_of, readings_by_url, stored_cards
 from pipeline.vault.note import BETWEEN_NAMES, block_id, citekey
@@ -125,7 +126,7 @@ def references(sources: Iterable[CitedSource]) -> list[dict[str, Any]]:
             "accessed": date(source.page.at),
             "container-title": linked_host(source.page.url),
             "URL": web_address(source.page.url),
-            "archive_location": "" if linked_host(source.page.url) else source.page.url.removeprefix("corpus:"),
+            "archive_location": "" if linked_host(source.page.url) else one_line(path_of(source.page.url)),
             "annote": "\n".join(map(quoted, source.quotes)),
         }
         for source in sources
@@ -191,7 +192,7 @@ def _place(source: CitedSource, quote: Quoted) -> str:
     """Where a quote is from: its source, the heading above it, and the address."""
     heading = f", under “{inert(quote.heading)}”" if quote.heading and quote.heading != source.title else ""
     url = source.page.url
-    place = address(url) if linked_host(url) else inert(url.removeprefix("corpus:"))
+    place = address(url) if linked_host(url) else inert(path_of(url))
     return f"{inert(source.title)}{heading}{f', page {quote.sheet}' if quote.sheet else ''}. {place}"
 
 

@@ -36,6 +36,7 @@ from pipeline.domain.talk import TalkState, Turn, read_talk
 from pipeline.domain.values import Cost, Fact, Sentence, SourceChange, minus, total
 from pipeline.errors import GONE, LogError, LogUnreadable
 from pipeline.ports import EventStore
+from pipeline.text.addresses import DOCUMENTS, path_of
 from pipeline.text.cleaning import name_slug, one_line, slug
 from pipeline.text.times import is_zone, moment_of, night_of
 from pipeline.text.words import language_code, split_sentences
@@ -231,14 +232,14 @@ def _news(state: SessionState) -> News | None:
     found, added = state.changes, news_of(state)
     if found is None:
         return None
-    lost = tuple(source.url.removeprefix("corpus:") for source in found.unread if is_lost(source))
+    lost = tuple(one_line(path_of(source.url)) for source in found.unread if is_lost(source))
     first = tuple(one_line(said_by(state, state.facts[name]), LONGEST_SIDE) for name in added[:_MOST_NEWS])
     return News(found.since, first, len(added), len(found.changed), len(found.gone), lost)
 
 
 def is_lost(source: SourceChange) -> bool:
     """Return whether a source that was not read again is a document that was deleted or moved."""
-    return source.url.startswith("corpus:") and source.reason.endswith(GONE)
+    return source.url.startswith(DOCUMENTS) and source.reason.endswith(GONE)
 
 
 def _readings(state: SessionState) -> tuple[Reading, ...]:

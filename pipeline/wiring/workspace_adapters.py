@@ -77,7 +77,8 @@ def unusable_folders(workspace: Workspace) -> tuple[str, ...]:
 
 def documents_in(workspace: Workspace) -> Documents:
     """Return whether the workspace's folder holds documents of the user's own, or only those that ``research init`` copies."""
-    from pipeline.search.corpus_files import FoundFile, path_of, scan
+    from pipeline.search.corpus_files import FoundFile, scan
+    from pipeline.text.addresses import path_of
 
     found: Documents = "none"
     try:

@@ -9,7 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pipeline.errors import CorpusUnusable, ReadFailed
-from pipeline.search.corpus_files import Corpus, FoundFile, SkippedFile, address_of, path_of, scan
+from pipeline.search.corpus_files import Corpus, FoundFile, SkippedFile, address_of, scan
+from pipeline.text.addresses import path_of
 
 
 @pytest.fixture

@@ -92,6 +92,20 @@ def test_a_link_into_a_page_asks_for_words_that_stand_in_one_place_of_it(tmp_pat
     assert f"(https://logs.example/handbook/{found})" in note
 
 
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("My%20notes%20%C3%A9.md", "[My notes é.md in your documents](file:///papers/My%20notes%20%C3%A9.md)"),
+        ("%2E%2E/secret.md", "../secret.md in your documents · "),  # not what is in their folder
+    ],
+)
+def test_a_document_is_called_and_linked_to_by_the_name_of_its_file(tmp_path: Path, path: str, shown: str) -> None:
+    Story(store := MemoryStore(), pages=(f"corpus:{path}", *PAGES[1:])).whole()
+    place = Workplace(tmp_path, store, documents=Path("/papers"))
+    place.build()
+    assert f"\n{shown}" in place.note("sources/2026-11/source-" + ("my" if "My" in path else "2e")).read_text()
+
+
 _SAYS_TOO_MUCH = re.compile(r"\bcomplete\b|answered\b|confirmed|independent|sources disagree|extractive", re.IGNORECASE)
 
 

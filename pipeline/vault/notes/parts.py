@@ -14,6 +14,7 @@ from pipeline.domain.state import SessionState, Worker, outcome_of, status_words
 from pipeline.domain.talk import Turn
 from pipeline.domain.values import EXTRACTIVE, BlockForm, Contradiction, Fact, Gap, Paragraph, Perspective, Sentence
 from pipeline.text import translations
+from pipeline.text.addresses import DOCUMENTS, path_of
 from pipeline.text.cleaning import name_slug, one_line, slug
 from pipeline.text.ranking import page_origin
 from pipeline.text.wording import bill
@@ -202,8 +203,7 @@ def address_words(url: str, language: str = translations.ENGLISH) -> str:
     """Return a source's place in words: its host, or its path in the user's documents."""
     if host := linked_host(url):
         return host
-    scheme, _, rest = url.partition(":")
-    return translations.label("{path} in your documents", language, path=rest) if scheme == "corpus" and rest else url
+    return translations.label("{path} in your documents", language, path=path_of(url)) if url.startswith(DOCUMENTS) else url
 
 
 def cited(model: VaultModel, sentence: CitedText) -> Said:
@@ -254,44 +254,41 @@ class Citer:
         self._steps = 0  # the number of the last step: steps that go on behind code or in the next section are counted on
 
     def paragraphs(self, paragraphs: tuple[Paragraph, ...]) -> tuple[Block, ...]:
-        """Return the paragraphs' sentences, or their passages, with their citations; of a report, section after section."""
+        """Return the paragraphs' sentences, or their passages, with their citations; of a report, section after section.
+
+        Code does not repeat what the sentence before it cites; a sentence before it that cites nothing has the citations of the
+        code. Of a sentence without evidence before code or a table it is not said that it has none: they have it.
+        """
         found: list[Block] = []
         going_on = [place for place, one in enumerate(paragraphs) if one.form == "steps" and one.start > 1]
         for place, paragraph in enumerate(paragraphs):
             if paragraph.kind == "passages":
                 found.append(Block(self.passages(paragraph.sentences)))
                 continue
+            is_code = paragraph.form == "code"
+            said = [self.sentence(sentence, is_code=is_code) for sentence in paragraph.sentences]
+            introduces = any(one.form in ("code", "table") for one in paragraphs[place + 1 : place + 2])
+            if introduces and said and paragraph.sentences[-1].basis == "bridge":
+                said[-1] = replace(said[-1], standing="")
+            before = paragraphs[place - 1].sentences[-1:] if place and is_code else ()
+            if before and all(one.basis == "quoted" and {*one.facts} <= {*before[0].facts} for one in paragraph.sentences):
+                said = [replace(one, citations=()) for one in said]
+            elif before and not before[0].facts and found[-1].form not in ("code", "table"):
+                marks, last = said[0], found[-1].said[-1]
+                last = replace(last, citations=marks.citations, derived=marks.derived, standing=marks.standing)
+                found[-1] = replace(found[-1], said=(*found[-1].said[:-1], last))
+                said[0] = replace(marks, citations=(), derived=False, standing="")
             follows_steps = bool(found) and (found[-1].form == "steps" or found[-1].inside)
             is_between = paragraph.form in ("paragraph", "bullets") and any(place < later for later in going_on)
-            inside = follows_steps and (paragraph.form == "code" or is_between)
-            before = paragraphs[place - 1].sentences[-1:] if place else ()
-            opens_table = any(one.form == "table" for one in paragraphs[place + 1 : place + 2])
-            start = self._steps + 1 if paragraph.start > 1 else 1
-            block = self._block(paragraph, start, before, inside=inside, opens_table=opens_table)
-            if block.form == "code" and before and found[-1].form not in ("code", "table"):
-                (*others, last), (code, *more) = found[-1].said, block.said
-                if not last.citations and not last.standing:  # it introduces the code, and has its citations
-                    last = replace(last, citations=code.citations, derived=code.derived, standing=code.standing)
-                    found[-1] = replace(found[-1], said=(*others, last))
-                    block = replace(block, said=(replace(code, citations=(), derived=False, standing=""), *more))
-            if block.form == "steps":
-                self._steps = max((one.number for one in block), default=0)
-            found.append(block)
+            block = self._block(paragraph, said)
+            found.append(replace(block, inside=follows_steps and (is_code or is_between)))
         return tuple(found)
 
-    def _block(self, paragraph: Paragraph, start: int, before: tuple[Sentence, ...], *, inside: bool, opens_table: bool) -> Block:
+    def _block(self, paragraph: Paragraph, said: list[Said]) -> Block:
         """A paragraph as a block; in a list, those that go on with the same citations show them once, at the end.
 
-        What begins an item has its number, from ``start`` on. Code does not repeat what the sentence ``before`` it cites. Of a
-        sentence without evidence that opens a table it is not said that it has none: the table has it.
+        What begins an item has its number; steps that go on behind something else are counted on.
         """
-        is_code = paragraph.form == "code"
-        said = [self.sentence(sentence, is_code=is_code) for sentence in paragraph.sentences]
-        if opens_table and said and paragraph.sentences[-1].basis == "bridge":
-            said[-1] = replace(said[-1], standing="")
-        known = {*before[0].facts} if before else set[str]()
-        if is_code and all(one.basis == "quoted" and known.issuperset(one.facts) for one in paragraph.sentences):
-            said = [replace(one, citations=()) for one in said]
         width = max((len(one.cells) for one in said), default=0)
         if paragraph.form == "table" and width:
             header = [prose(name, cell=True) for name in paragraph.header[:width]]
@@ -299,15 +296,17 @@ class Citer:
             return Block(tuple(rows), "table", (*header, *[Inert("")] * (width - len(header))))
         form: BlockForm = "bullets" if paragraph.form == "table" else paragraph.form
         if form not in ("steps", "bullets"):
-            return Block(tuple(said), form, inside=inside)
-        number, items = start - 1, []
+            return Block(tuple(said), form)
+        number, items = self._steps if paragraph.start > 1 else 0, []
         for one, own, after in zip(said, paragraph.sentences, (*paragraph.sentences[1:], Sentence(text="")), strict=True):
             begins = own.within == ""
             number += begins
             again = after.within == "item" and (after.facts, after.basis) == (own.facts, own.basis)
             shown = replace(one, citations=(), derived=False) if again else one
             items.append(replace(shown, number=number if begins else 0, nested=own.within == "list"))
-        return Block(tuple(items), form, inside=inside)
+        if form == "steps":
+            self._steps = number
+        return Block(tuple(items), form)
 
     def passages(self, sentences: Iterable[Sentence]) -> tuple[Said, ...]:
         """Return passages, each with the title and headings that it is under."""

@@ -20,6 +20,7 @@ from pipeline.domain.state import GIVES_ORDERS, SessionState, Worker, search_nod
 from pipeline.domain.steps import FetchPage, ReadPages, SearchFor, parts_of
 from pipeline.domain.values import Fact
 from pipeline.text import translations
+from pipeline.text.addresses import DOCUMENTS, path_of
 from pipeline.text.cleaning import one_line
 from pipeline.text.ranking import page_origin
 from pipeline.text.words import language_code
@@ -311,7 +312,7 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
         "kept": found.kept,
         "sources": [place(source.url) for source in found.sources],
         "unread": [{"place": place(one.url), "reason": one.reason} for one in found.unread if not is_lost(one)],
-        "lost": [inert(one.url.removeprefix("corpus:")) for one in found.unread if is_lost(one)],
+        "lost": [inert(path_of(one.url)) for one in found.unread if is_lost(one)],
     }
 
 
@@ -324,13 +325,13 @@ def source_note(
     is ``hidden``.
     """
     # One of the user's documents is linked to; a path that leaves their folder is none.
-    scheme, _, inside = url.partition(":")
+    inside = path_of(url) if url.startswith(DOCUMENTS) else ""
     is_inside = inside and not inside.startswith(("@", "/")) and ".." not in inside.split("/") and "\0" not in inside
-    file = documents / inside if documents and scheme == "corpus" and is_inside else None
+    file = documents / inside if documents and is_inside else None
     by_start = sorted(readings, key=lambda one: (one[0].started_at, one[0].id))
     page, origin, first = readings[-1][1].page, page_origin(url), readings[0][1].page
     title = next((reading.page.title for _, reading in reversed(readings) if reading.page.title.strip()), url)
-    web = "" if url.startswith("corpus:") or "pdf" in page.media_type else web_address(page.final_url or url)
+    web = "" if inside or "pdf" in page.media_type else web_address(page.final_url or url)
     said = (quote.text for _, reading in readings for quote in reading.quotes)
     language = language_code(by_start[0][0].query, *said)
     seen = [one for one in by_start if one[0].id not in hidden] or by_start
