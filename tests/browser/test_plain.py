@@ -6,6 +6,7 @@ import re
 
 from pipeline.site.serve import Server
 from tests.browser.visiting import Site, Visitor
+from tests.site.test_serve import started
 
 
 def test_a_report_can_be_read_and_followed_to_its_quotes_and_back_without_scripts(site: Site, visitor: Visitor) -> None:
@@ -111,15 +112,11 @@ def test_a_tick_below_a_passage_is_heard_where_the_site_is_served_and_not_offere
     assert page.locator("blockquote").first.is_visible()
     assert not page.locator(".task").first.is_visible()
     heard = list[tuple[str, str, str]]()
-    server = Server(site.folder, 0, rate=lambda *about: heard.append(about))
-    server.start()
-    try:
+    with started(Server(site.folder, 0, rate=lambda *about: heard.append(about))) as server:
         page = visitor.open(f"{server.address}{REPORT}.html")
         for name, number in (("useful", 0), ("wrong", 1), ("useful", 0)):
             with page.expect_response("**/-/rate"):
                 page.get_by_role("checkbox", name=name).nth(number).click()
-    finally:
-        server.stop()
     about = f"{REPORT}.md"
     first, second = re.findall(r"— \[\[[^#]+#\^(q-\w+)", (site.folder.parent / "vault" / about).read_text())[:2]
     assert heard == [(about, first, "useful"), (about, second, "wrong"), (about, first, "")]

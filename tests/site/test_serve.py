@@ -24,10 +24,17 @@ def server(tmp_path: Path) -> Iterator[Server]:
     (tmp_path / "secret").write_text("secret")
     (site / "link").symlink_to(tmp_path / "secret")
     (site / "folder").symlink_to(tmp_path)
-    made = Server(site, 0)
-    made.start()
-    yield made
-    made.stop()
+    with started(Server(site, 0)) as made:
+        yield made
+
+
+@contextmanager
+def started(server: Server) -> Iterator[Server]:
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
 
 
 @contextmanager
@@ -113,27 +120,19 @@ def _post(server: Server, body: str, kind: str = "application/json") -> int:
 
 def test_a_page_says_what_is_useful_and_no_other_form_of_it_is_taken(tmp_path: Path) -> None:
     given: list[tuple[str, str, str]] = []
-    server = Server(tmp_path, 0, rate=lambda *about: given.append(about))
-    server.start()
     sound = '{"note": "reports/a.md", "block": "q-1", "rating": "wrong"}'
-    try:
+    with started(Server(tmp_path, 0, rate=lambda *about: given.append(about))) as server:
         assert _post(server, sound) == 200
         assert _post(server, sound, "text/plain") == 404
         assert _post(server, sound.replace("wrong", "splendid")) == _post(server, "[]") == 400
-    finally:
-        server.stop()
     assert given == [("reports/a.md", "q-1", "wrong")]
 
 
 def test_on_another_address_only_who_has_the_token_is_answered(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text("secret")
-    server = Server(tmp_path, 0, host="127.0.0.2")
-    server.start()
-    try:
+    with started(Server(tmp_path, 0, host="127.0.0.2")) as server:
         assert ask(server, "/")[0] == ask(server, "/?token=guess")[0] == 403
         with reply(server, server.address.partition("/127")[2].partition("/")[2].join(["/", ""])) as answer:
             assert (answer.status, answer.headers["location"]) == (303, "/")
             cookie = str(answer.headers["set-cookie"]).partition(";")[0]
         assert ask(server, "/", Cookie=cookie)[2] == "secret"
-    finally:
-        server.stop()
