@@ -29,7 +29,7 @@ from pipeline.errors import BudgetSpent, LogError, LogUnwritable, ProviderRefuse
 from pipeline.ports import EventStore, Reasoner
 from pipeline.text.cleaning import digest_of
 
-MOST_SESSIONS = 50  # of one consolidation that a model is asked about; the others keep the report's own summary
+MOST_SESSIONS = 50  # of one consolidation that a model is asked about
 _MOST_FACTS = 40  # that a report cites, shown for its two sentences
 _FAILURES = 2  # in a row, after which nothing more is asked
 _log = logging.getLogger("pipeline.batch.consolidation")

@@ -94,14 +94,9 @@ def remember(events: Iterable[EventBase]) -> Memory:
 def consolidated(state: SessionState, head: str = "") -> SessionConsolidated:
     """Return what an ended session leaves behind; ``head`` is the SHA-256 of its last event's JSON."""
     report, facts, changes = state.report, all_facts(state), state.changes
-    summary = report.summary if report else ()
     gaps = tuple(dict.fromkeys(gap.question for gap in (report.unknowns if report else open_gaps(state))))
-    episode = v.Episode(
-        at=state.ended_at,
-        answer=" ".join(sentence.text for sentence in summary) if report else state.end_reason,
-        open=(state.query,) if state.status == "not-found" else gaps,
-        cost=cost_of(state),
-    )
+    episode = v.Episode(at=state.ended_at, open=(state.query,) if state.status == "not-found" else gaps, cost=cost_of(state))
+    no_longer_said = (*(pair.before for pair in changes.changed), *changes.gone) if changes else ()
     cited = {name for reference in report.references for name in reference.facts} if report else set()
     disputed = disputed_facts(state)
     kept = sorted((fact for fact in facts if fact.id in cited or fact.id in disputed), key=lambda fact: fact.id not in cited)
@@ -112,7 +107,6 @@ def consolidated(state: SessionState, head: str = "") -> SessionConsolidated:
     with_facts, with_cited = {fact.url for fact in facts}, {fact.url for fact in facts if fact.id in cited}
     pages = {query: {page_of(hit.url) for hit in done.hits} for query, done in searches.items()}
     procedure = v.Procedure(
-        subject=tuple(sorted(content_stems(state.query))),
         queries=tuple(query for query, found in pages.items() if found & with_cited),
         fruitless=tuple(query for query, found in pages.items() if not found & with_facts),
     )
@@ -123,7 +117,6 @@ def consolidated(state: SessionState, head: str = "") -> SessionConsolidated:
         query=state.query,
         query_id=state.query_id,
         tags=state.tags,
-        outcome=state.status,
         episode=episode,
         statements=tuple(
             v.Statement(
@@ -133,10 +126,7 @@ def consolidated(state: SessionState, head: str = "") -> SessionConsolidated:
             )
             for fact in kept[:MOST_KEPT]
         ),
-        superseded=(
-            *(v.Superseded(fact=pair.before.id, by=pair.after) for pair in (changes.changed if changes else ())),
-            *(v.Superseded(fact=fact.id) for fact in (changes.gone if changes else ())),
-        ),
+        superseded=tuple(v.Superseded(fact=fact.id) for fact in no_longer_said),
         procedures=(procedure,) if procedure.queries or procedure.fruitless else (),
     )
 

@@ -367,14 +367,12 @@ class Spent:
 
 
 class Episode(Value):
-    """A session in short. ``at`` is when it ended.
+    """A session in short. ``at`` is when it ended, ``open`` are the questions without an answer.
 
-    ``answer`` is the report's checked summary, or the reason why there is no report; ``open`` are the questions without an
-    answer. ``sentences`` are a model's two sentences about it, checked; empty without a model.
+    ``sentences`` are a model's two sentences about it, checked; empty if no model was asked.
     """
 
     at: str
-    answer: str
     open: tuple[str, ...] = ()
     cost: Cost = Cost()
     sentences: tuple[Sentence, ...] = ()
@@ -396,19 +394,17 @@ class Statement(Value):
 
 
 class Superseded(Value):
-    """A statement (by fact id) that its source no longer made when it was read again, and the fact that replaced it, or ""."""
+    """A statement (by fact id) that its source no longer made when it was read again."""
 
     fact: str
-    by: str = ""
 
 
 class Procedure(Value):
-    """How a question was searched for: the stems of its ``subject``, and the search queries, in order of the plan.
+    """How a question was searched for, in order of the plan.
 
     ``queries`` led to facts that the report cites; ``fruitless`` ones led to no fact at all.
     """
 
-    subject: tuple[str, ...]
     queries: tuple[str, ...] = ()
     fruitless: tuple[str, ...] = ()
 

@@ -15,18 +15,16 @@ def whole() -> SessionState:
     return Story(MemoryStore(), pages=PAGES).whole().scribe.session.state
 
 
-def test_a_session_leaves_its_question_its_checked_summary_and_what_stayed_open() -> None:
+def test_a_session_leaves_what_stayed_open_and_what_it_cost() -> None:
     episode = consolidated(whole()).episode
-    assert episode.answer == "An append is durable after fsync returned."
     assert episode.open == ("How loud is it?",)
     assert episode.cost.total_tokens == 90
 
 
-def test_a_session_without_a_report_leaves_the_reason() -> None:
+def test_a_session_without_a_report_leaves_its_question_open() -> None:
     state = Story(MemoryStore()).begin().not_found().scribe.session.state
     found = consolidated(state)
-    assert (found.outcome, found.statements) == ("not-found", ())
-    assert "mentions" in found.episode.answer
+    assert found.statements == ()
     assert found.episode.open == (state.query,)
 
 
@@ -44,7 +42,6 @@ def test_statements_are_the_facts_that_were_cited_or_disputed() -> None:
 def test_a_procedure_holds_the_searches_that_led_to_cited_facts_in_order() -> None:
     (procedure,) = consolidated(whole()).procedures
     assert procedure.queries == ("How does an append-only log survive a power cut?", "search_0 power cut", "search_1 power cut")
-    assert "surviv" in procedure.subject
 
 
 def test_a_search_whose_pages_gave_no_fact_was_fruitless() -> None:
@@ -61,5 +58,6 @@ def test_a_session_researched_again_says_which_statements_its_sources_no_longer_
     store = MemoryStore()
     first = Story(store, pages=PAGES).whole()
     again = Story(store, id="2026-11-28-power-cut-9c01", previous=first.id, date="2026-11-28", pages=PAGES).whole()
-    found = consolidated(again.scribe.session.state).superseded
-    assert {one.by for one in found} == {"", again.facts[2].id}
+    found = consolidated(again.scribe.session.state)
+    (gone,) = {one.fact for one in found.superseded}
+    assert gone not in {one.fact for one in found.statements}

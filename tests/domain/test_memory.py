@@ -20,9 +20,9 @@ def statement(name: str, claim: str = "So it is.", *, cited: bool = True) -> Sta
 def left(session: str, *statements: Statement, at: str = "", **fields: Any) -> SessionConsolidated:
     """What a session left; ``s-07`` ended on the seventh."""
     cost = Cost(total_tokens=fields.pop("tokens", 100))
-    episode = Episode(at=at or f"2026-11-{session[-2:]}T03:00:00.000Z", answer="So.", open=fields.pop("open", ()), cost=cost)
+    episode = Episode(at=at or f"2026-11-{session[-2:]}T03:00:00.000Z", open=fields.pop("open", ()), cost=cost)
     core = {"session_id": "memory-1", "version": 3, "up_to": 9, "head": "", "query": "What?", "query_id": "what", "tags": ()}
-    kept = {"session": session, "outcome": "complete", "episode": episode, "statements": statements}
+    kept = {"session": session, "episode": episode, "statements": statements}
     return SessionConsolidated(**{**core, **kept, **fields})
 
 
@@ -50,7 +50,7 @@ def test_a_statement_of_two_sessions_is_one_and_cited_if_either_cited_it() -> No
 
 def test_a_statement_is_superseded_until_its_source_makes_it_again() -> None:
     first = left("s-01", statement("a"))
-    gone = left("s-02", statement("b"), superseded=(Superseded(fact="a", by="b"),))
+    gone = left("s-02", statement("b"), superseded=(Superseded(fact="a"),))
     back = left("s-03", statement("a"))
     found = remember([gone, first]).statements["a"]
     assert not found.holds
@@ -117,9 +117,9 @@ def test_at_most_forty_statements_are_recalled() -> None:
 
 def test_searches_of_sessions_on_a_like_question_are_recalled_and_fruitless_ones_of_nearly_the_same_only() -> None:
     same = "How does a write-ahead log survive a power cut or a crash?"
-    way = Procedure(subject=(), queries=("wal fsync",), fruitless=("wal astrology",))
+    way = Procedure(queries=("wal fsync",), fruitless=("wal astrology",))
     found = recalled(
-        on(same, procedures=(way,)), on("How is bread baked?", procedures=(Procedure(subject=(), queries=("bread",)),))
+        on(same, procedures=(way,)), on("How is bread baked?", procedures=(Procedure(queries=("bread",)),))
     )
     assert (found.queries, found.fruitless) == (("wal fsync",), ("wal astrology",))
     other = on("When does a power cut hurt?", procedures=(way,))

@@ -134,7 +134,6 @@ class SessionConsolidated(Answered):
     query: str
     query_id: str
     tags: tuple[str, ...]
-    outcome: str
     episode: v.Episode
     statements: tuple[v.Statement, ...] = ()
     superseded: tuple[v.Superseded, ...] = ()
