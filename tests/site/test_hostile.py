@@ -60,7 +60,8 @@ def test_no_page_acts_or_fetches_and_addresses_lead_to_the_web_to_mail_or_into_t
         for script in page.css("script"):
             assert (script.attributes.get("src") or "").startswith(("../", "assets/", "/assets/"))
             assert not script.text().strip()
-        assert not page.css("iframe, object, embed, style, base, form[action*=':'], foreignObject")
+        made = "iframe, object, embed, style, base, form[action*=':'], foreignObject, template, x, [http-equiv][content*=evil]"
+        assert not page.css(made), path
         policy = page.css_first('meta[http-equiv="Content-Security-Policy"]')
         assert policy is not None, path
         assert "default-src 'none'" in (policy.attributes["content"] or "")

@@ -57,8 +57,8 @@ class Scribe:
     def note_batch(self, *drafts: EventBase) -> None:
         for version, draft in enumerate(drafts, start=1):
             self.seconds += 1
-            update = {"id": f"{self.id}-{version}", "session_id": self.id, "version": version, "run_id": "run-b"}
-            event = draft.model_copy(update=update | {"at": f"{self.date}T02:00:{self.seconds:02d}.000Z"})
+            at = f"{self.date}T02:00:{self.seconds:02d}.000Z"
+            event = stamped(draft, self.id, version, "run-b", f"{self.id}-{version}", at)
             self.store.append(self.id, [record_of(event)], version - 1)
 
 
