@@ -13,7 +13,7 @@ from datetime import timedelta
 from functools import partial
 
 from pipeline.batch.due_queries import Decision, split_at_limit
-from pipeline.batch.night_result import BatchResult, batch_ended, ended_event, failed_event, spent_since
+from pipeline.batch.night_result import batch_ended, ended_event, failed_event, result_of, spent_since
 from pipeline.batch.session_lifecycle import accept_handoff, complete_handoff
 from pipeline.batch.session_pool import FIRST_PAUSE_S, LONGEST_PAUSE_S, PASSED, Batch, reason_of
 from pipeline.config.services import LOCAL
@@ -32,9 +32,7 @@ from pipeline.research import StepContext
 from pipeline.text.cleaning import one_line
 from pipeline.text.times import timestamp
 
-ADVANCE_S = 10.0  # between two looks at what a night waits for and the queue lacks
-MOST_FRUITLESS = 5  # workers that a session may cost without recording anything
-MOST_REFUSALS = 6  # tries, some of them by machines that are not connected yet, of a session that none is set up for
+MOST_FRUITLESS = 5  # workers that a session may cost without recording anything, or that may not be set up for it
 MOST_OUTAGES = 4
 
 
@@ -48,26 +46,22 @@ async def open_night(
     Raises:
         LogError: log or database cannot be written.
     """
-    log = batch.begin(decisions, limit)
-    jobs: list[NightJob] = []
-    failed: list[n.QueryEnded] = []
+    log, jobs = batch.begin(decisions, limit), list[NightJob]()
     for decision in split_at_limit(decisions, limit)[0]:
-        query = decision.query
+        name, query = decision.session if decision.action == "resume" else "", decision.query
         try:
             session = await batch.session_of(decision)
         except LogUnwritable:
             raise
         except ResearchError as error:
-            state = SessionState(id=decision.session if decision.action == "resume" else "")
-            failed.append(failed_event(query.id, query.text, state, error))
+            failed = failed_event(query.id, query.text, SessionState(id=name), error)
+            jobs.append(NightJob(name, query.id, query.text, "", failed.model_dump()))
         else:
             entry = entry_of(documents if LOCAL in session.state.config.search else "", decision.machine)
             jobs.append(NightJob(session.id, query.id, query.text, entry))
             batch.store.release(session.id)
-    log.record(*failed)
     batch.store.release(log.id)
-    night = replace(night, batch=log.id, max_failures=night.max_failures - len(failed))
-    await asyncio.to_thread(nights.open, night, jobs)
+    await asyncio.to_thread(nights.open, replace(night, batch=log.id), jobs)
     return log.id
 
 
@@ -90,10 +84,8 @@ def close_batch(store: EventStore, nights: Nights, batch: str, context: RunConte
             else:
                 why = f"{reason}: {reasons_of(job.refused)}" if job.refused else reason
                 new.append(n.QuerySkipped(query_id=job.query_id, query=job.query, reason=why, cause=cause))
-        ended = tuple(event for event in (*events, *new) if isinstance(event, n.QueryEnded))
-        skipped = tuple(event for event in (*events, *new) if isinstance(event, n.QuerySkipped))
-        cost = spent_since(store, [job.session for job in jobs], events[0].at)
-        end = batch_ended(BatchResult(batch, ended, skipped), cost, events[0].at, timestamp(context.now()))
+        cost = spent_since(store, [job.session for job in jobs if job.session], events[0].at)
+        end = batch_ended(result_of([*events, *new]), cost, events[0].at, timestamp(context.now()))
         StreamLog(store, context, batch, events[-1].version).record(*new, end)
     finally:
         store.release(batch)
@@ -103,9 +95,9 @@ def close_batch(store: EventStore, nights: Nights, batch: str, context: RunConte
 class NightWorker:
     """The port ``Worker``; ``context.deadline`` is its own end, if it has one.
 
-    ``look`` returns the entry points of the sessions that it takes, and is called now and then; ``prepare`` returns the step
-    context of such a session, which may spend that part of the night's budget. ``build`` builds vault and site of a batch;
-    without it others do. ``say`` prints a line; True: also where only problems are printed.
+    ``look`` returns the entry points of the sessions that it takes, and is called every ``look_s`` seconds; ``prepare`` returns
+    the step context of such a session, which may spend that part of the night's budget. ``build`` builds vault and site of a
+    batch; without it others do. ``say`` prints a line; True: also where only problems are printed.
     """
 
     store: EventStore
@@ -115,6 +107,7 @@ class NightWorker:
     prepare: Callable[[SessionState, SharedPart | None], StepContext] | None = None
     build: Callable[[str], object] | None = None
     look: Callable[[], Collection[str]] = tuple
+    look_s: float = 10.0
     say: Callable[[str, bool], None] = lambda _line, _problem: None
     entries: Collection[str] = ()
 
@@ -128,8 +121,8 @@ class NightWorker:
                         self.entries = await asyncio.to_thread(self.look)
                         await asyncio.to_thread(self.nights.advance)
                     except LogError as error:
-                        self.say(f"{error.message}; this worker tries again", True)
-                    await asyncio.wait((giving, stopping), timeout=ADVANCE_S, return_when=asyncio.FIRST_COMPLETED)
+                        self.say(f"{error.message}; it is tried again", True)
+                    await asyncio.wait((giving, stopping), timeout=self.look_s, return_when=asyncio.FIRST_COMPLETED)
         finally:
             stopping.cancel()
             engine.stop()
@@ -190,9 +183,12 @@ class NightWorker:
         context = replace(self.context, run_id=self.context.new_id(), stop=stop, deadline=end)
         context = replace(context, writing=timedelta(seconds=night.writing_s))
         ended = partial(ended_event, state.query_id, state.query, state)
+        if share.fruitless >= MOST_FRUITLESS and share.refused:
+            return ended("interrupted", f"no worker can take it: {reasons_of(share.refused)}", "cap")
         if share.fruitless >= MOST_FRUITLESS:
-            why = f"{MOST_FRUITLESS} workers in a row were lost on it, or put it back, without recording anything"
-            return ended("failed", why)
+            return ended(
+                "failed", f"{MOST_FRUITLESS} workers in a row were lost on it, or put it back, without recording anything"
+            )
         assert self.prepare is not None  # noqa: S101 - else it takes no session
         try:
             step_context = self.prepare(state, share if night.caps != Caps() else None)
@@ -201,11 +197,9 @@ class NightWorker:
                 await run_session(session, self.store, step_context, context)
             complete_handoff(session, self.store, context)
         except UsageError as error:  # this machine is not set up for it; another may be
-            refused = await asyncio.to_thread(share.refuse, self.machine, error.message)
+            await asyncio.to_thread(share.refuse, self.machine, error.message)
             self.say(f"{state.id}  refused, this machine is not set up for it: {error.message}", True)
-            if attempts < MOST_REFUSALS:
-                return 2.0**attempts
-            return ended("interrupted", f"no worker can take it: {reasons_of(refused)}", "cap")
+            return 2.0**attempts
         except ProviderRefused as error:
             why = one_line(str(error), 500)
             await asyncio.to_thread(self.nights.halt, night.batch, "refused", why)

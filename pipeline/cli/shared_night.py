@@ -11,7 +11,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import Callable, Collection
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -23,7 +23,6 @@ from pipeline.batch.shared_night import NightWorker, open_night
 from pipeline.cli.researching import Lines, batch_of, context_of, in_its_night, prepare, run_async, sessions_at_once
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, environment_of
 from pipeline.config.services import LOCAL
-from pipeline.config.settings import store_address
 from pipeline.domain.budget import Budget, SharedPart
 from pipeline.domain.events.json_codec import decode
 from pipeline.domain.state import SessionState
@@ -38,6 +37,7 @@ from pipeline.research import StepContext
 from pipeline.text.times import night_of
 from pipeline.text.wording import counted
 from pipeline.wiring import postgres_adapters, workspace_adapters
+from pipeline.wiring.postgres_adapters import PostgresNights
 from pipeline.wiring.session_adapters import AdapterFactory
 
 _log = logging.getLogger("pipeline.night")
@@ -58,15 +58,12 @@ async def distribute(
         LogError: the database cannot be used.
     """
     settings, limit = env.workspace.queue.settings, request.selection.limit
-    folder, patience_s = env.workspace.folder, postgres_adapters.PATIENCE_S
-    env = replace(env, store=postgres_adapters.postgres_store(folder, store_address(folder), patience_s))
-    nights = postgres_adapters.nights_of(folder, patience_s)
-    lines = Lines(env.console, machines=True)
-    context = context_of(env, lines.listen, run, request.until)
+    nights = postgres_adapters.nights_of(env.workspace.folder)
+    context = context_of(env, Lines(env.console).listen, run, request.until)
     day = night_of(context.now(), settings.timezone).isoformat()
-    view = partial(_show, env, nights, replace(context, deadline=None), lines, request.distribute or timedelta(), finish)
+    view = partial(_show, env, nights, replace(context, deadline=None), request.distribute or timedelta(), finish)
     while before := await asyncio.to_thread(nights.unfinished):
-        env.console.say(f"the night's {before.batch} is not over: it goes on", dim=True)
+        env.console.say(f"the night's {before.batch} is not over yet", dim=True)
         if before.day != day:
             await asyncio.to_thread(nights.halt, before.batch, "cap", PASSED)
         account = await view(before.batch)
@@ -84,13 +81,7 @@ async def distribute(
 
 
 async def _show(
-    env: RunEnvironment,
-    nights: postgres_adapters.PostgresNights,
-    context: RunContext,
-    lines: Lines,
-    wait: timedelta,
-    finish: Finish,
-    batch: str,
+    env: RunEnvironment, nights: PostgresNights, context: RunContext, wait: timedelta, finish: Finish, batch: str
 ) -> dict[str, Any]:
     """Show a batch until it is built; return its account, or an empty one if somebody asked to stop.
 
@@ -98,7 +89,7 @@ async def _show(
     so long as ``wait``, nothing more is started.
     """
     account: dict[str, Any] = {}
-    said: set[str] = set()
+    lines, feed, said = Lines(env.console, machines=True), await asyncio.to_thread(Feed, env.store, ["session"]), set[str]()
     idle_s, wait_s = 0.0, wait.total_seconds()
 
     def say_once(line: str) -> None:
@@ -106,33 +97,34 @@ async def _show(
             said.add(line)
             env.console.say(line, always=True, fg="yellow")
 
-    worker = NightWorker(env.store, nights, context, env.machine, build=lambda name: account.update(finish(name)))
+    def look() -> Collection[str]:
+        nonlocal idle_s
+        if (night := nights.unfinished()) is None or night.batch != batch:
+            engine.stop()
+            return ()
+        jobs, queue = nights.jobs(batch), nights.queue()
+        questions = {job.session: job.query_id for job in jobs}
+        while records := feed.read():
+            for record in records:
+                lines.show(decode(record.data), questions.get(record.session_id, record.session_id))
+        for machine, why in {pair for job in jobs if job.result is None for pair in job.refused.items()}:
+            say_once(f"{machine} is not set up for every session: {why}")
+        waiting = {entry: count for entry, (count, _) in queue.items() if entry.startswith(RESEARCH) and count}
+        idle_s = idle_s + LOOK_S if waiting and not any(running for _, running in queue.values()) else 0.0
+        if idle_s >= min(QUIET_S, wait_s):
+            workers = nights.workers()
+            who = f"connected: {', '.join(workers)}" if workers else "no worker is connected"
+            for entry, count in waiting.items():
+                say_once(f"nobody takes {counted(count, 'session')} ({entry}); {who}")
+            if idle_s >= wait_s:
+                nights.halt(batch, "cap", f"nobody took it; {who}")
+        return ()
+
+    worker = NightWorker(env.store, nights, context, env.machine, look=look, look_s=LOOK_S)
+    worker.build = lambda name: account.update(finish(name))
     worker.say = lambda line, is_problem: say_once(line) if is_problem else None
     engine = postgres_adapters.engine_of(env.workspace.folder, f"research run {env.machine}")
-    feed, working = await asyncio.to_thread(Feed, env.store, ["session"]), asyncio.create_task(worker.work(engine))
-    try:
-        while not context.stop.asked and (night := await asyncio.to_thread(nights.unfinished)) and night.batch == batch:
-            jobs, queue = await asyncio.to_thread(nights.jobs, batch), await asyncio.to_thread(nights.queue)
-            questions = {job.session: job.query_id for job in jobs}
-            while records := await asyncio.to_thread(feed.read):
-                for record in records:
-                    lines.show(decode(record.data), questions.get(record.session_id, record.session_id))
-            for machine, why in {pair for job in jobs if job.result is None for pair in job.refused.items()}:
-                say_once(f"{machine} is not set up for every session: {why}")
-            waiting = {entry: count for entry, (count, _) in queue.items() if entry.startswith(RESEARCH) and count}
-            idle_s = idle_s + LOOK_S if waiting and not any(running for _, running in queue.values()) else 0.0
-            if idle_s >= min(QUIET_S, wait_s):
-                workers = ", ".join(await asyncio.to_thread(nights.workers))
-                who = f"connected: {workers}" if workers else "no worker is connected"
-                for entry, count in waiting.items():
-                    say_once(f"nobody takes {counted(count, 'session')} ({entry}); {who}")
-                if idle_s >= wait_s:
-                    await asyncio.to_thread(nights.halt, batch, "cap", f"nobody took it; {who}")
-            with suppress(TimeoutError):
-                await asyncio.wait_for(context.stop.wait(), LOOK_S)
-    finally:
-        engine.stop()
-        await working
+    await worker.work(engine)
     if context.stop.asked and not account:
         env.console.say("the night goes on without this view: research run --distribute shows it again", fg="yellow")
     elif not account:  # a worker has built its own vault

@@ -37,7 +37,10 @@ class Night:
 
 
 class NightJob(NamedTuple):
-    """A session of a batch, at its entry point; with its result if it has ended, and the machines that are not set up for it."""
+    """A session of a batch, at its entry point; with its result if it has ended, and the machines that are not set up for it.
+
+    A question that could not begin has no session, and a result from the start.
+    """
 
     session: str
     query_id: str
@@ -50,20 +53,22 @@ class NightJob(NamedTuple):
 class Share(SharedPart, Protocol):
     """A session that this process may research now, and the night whose budget pays for it.
 
-    It is void once another process has taken the session. ``fruitless`` counts the takers in a row that recorded nothing.
-    ``refusal`` is why the last refused call was refused, or "". All methods but ``settle`` may raise ``LogError``: the database
-    cannot be reached, or, as ``VersionConflict``, the share is void.
+    It is void once another process has taken the session. ``fruitless`` counts the takers in a row that recorded nothing,
+    ``refused`` are the machines that are not set up for the session. ``refusal`` is why the last refused call was refused, or "".
+    All methods but ``settle`` may raise ``LogError``: the database cannot be reached, or, as ``VersionConflict``, the share is
+    void.
     """
 
     night: Night
     fruitless: int
+    refused: Mapping[str, str]
     refusal: str
 
     def end(self, result: Mapping[str, Any]) -> None:
         """End the job with its result."""
 
-    def refuse(self, machine: str, why: str) -> Mapping[str, str]:
-        """Note that a machine is not set up for the session; return all such machines, and why."""
+    def refuse(self, machine: str, why: str) -> None:
+        """Note that a machine is not set up for the session."""
 
 
 class Nights(Protocol):

@@ -110,9 +110,6 @@ class _OwnJobs(Queries):
         query = "select id from pgqueuer where id = any($1::bigint[]) and queue_manager_id = $2"
         return [row["id"] for row in await self.driver.fetch(query, ids, self.manager.queue_manager_id)]
 
-    async def update_heartbeat(self, job_ids: list[Any]) -> None:
-        await super().update_heartbeat(await self._own(job_ids))
-
     async def log_jobs(self, job_status: list[Any]) -> None:
         own = await self._own([job.id for job, _, _ in job_status])
         await super().log_jobs([one for one in job_status if one[0].id in own])

@@ -8,11 +8,12 @@ turn; who wakes up in an old one can end nothing.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from psycopg.types.json import Jsonb
 
 from pipeline.domain.budget import Budget, Caps, nano_usd
 from pipeline.domain.values import Cost, total
@@ -36,7 +37,7 @@ _OPEN = """
 insert into nights (day, batch, ends_at, writing_s, cap_nano, cap_tokens, cap_calls, max_failures)
 values (%s, %s, clock_timestamp() + make_interval(secs => %s), %s, %s, %s, %s, %s)
 """
-_JOB = "insert into night_jobs (batch, place, session, query_id, query, entry) values (%s, %s, %s, %s, %s, %s)"
+_JOB = "insert into night_jobs (batch, place, session, query_id, query, entry, result) values (%s, %s, %s, %s, %s, %s, %s)"
 _UNFINISHED = "from nights where state <> 'built' order by day limit 1"
 _NIGHT = f"""
 select day, batch, extract(epoch from ends_at - clock_timestamp())::float8, writing_s,
@@ -48,9 +49,9 @@ _TAKE = f"""
 update night_jobs set turn = turn + 1, version = %(version)s,
     fruitless = case when turn > 0 and %(version)s <= version + 1 then fruitless + 1 else 0 end
 where session = %(session)s and result is null and batch in (select batch from nights where state = 'open' and not {_OVER})
-returning turn, fruitless
+returning turn, fruitless, refused
 """  # noqa: S608 - no value from outside
-_MINE = """where batch = %(batch)s and session = %(session)s and turn = %(turn)s and result is null
+_MINE = """where batch = %s and session = %s and turn = %s and result is null
     and batch in (select batch from nights where state = 'open')"""
 _SUMS = f"select {_each('spent_*')}, {_each('reserved_*')} from nights where batch = %s and state = 'open' for update"  # noqa: S608
 _RESERVE = f"update nights set {_each('reserved_* = reserved_* + %(*)s')} where batch = %(batch)s"  # noqa: S608
@@ -59,8 +60,8 @@ update nights set {_each("reserved_* = reserved_* - %(*)s, spent_* = spent_* + %
 """  # noqa: S608
 _HALT_IF_MANY_FAILED = """
 update nights set halt_cause = 'failures', halt = 'too many failures in this night'
-where batch = %(batch)s and halt = '' and max_failures <= (
-    select count(*) from night_jobs where batch = %(batch)s and result ->> 'status' = 'failed')
+where state = 'open' and halt = '' and max_failures <= (
+    select count(*) from night_jobs where night_jobs.batch = nights.batch and result ->> 'status' = 'failed')
 """
 _UNDER_WAY = """
 select 1 from night_jobs join pgqueuer on dedupe_key = session
@@ -77,6 +78,7 @@ class PostgresShare:
     session: str
     turn: int
     fruitless: int
+    refused: Mapping[str, str]
     refusal: str = ""
 
     async def reserve(self, worst: Cost, calls: int) -> None:
@@ -127,26 +129,16 @@ class PostgresShare:
 
     def end(self, result: Mapping[str, Any]) -> None:
         """End the job with its result."""
+        self._change("result = %s", Jsonb(result))
 
-        def work(connection: Connection) -> None:
-            self._change(connection, "result = %(value)s", "1", json.dumps(result))
-            connection.execute(_HALT_IF_MANY_FAILED, {"batch": self.night.batch})
-            _advance(connection)
+    def refuse(self, machine: str, why: str) -> None:
+        """Note that a machine is not set up for the session."""
+        self._change("refused = refused || %s", Jsonb({machine: why}))
 
-        self.database.transaction(work)
-
-    def refuse(self, machine: str, why: str) -> Mapping[str, str]:
-        """Note that a machine is not set up for the session; return all such machines, and why."""
-        change = "refused = refused || %(value)s::jsonb", "refused"
-        return self.database.run(lambda connection: self._change(connection, *change, json.dumps({machine: why})))
-
-    def _change(self, connection: Connection, change: str, returning: str, value: str) -> Any:
-        query = f"update night_jobs set {change} {_MINE} returning {returning}"  # noqa: S608 - no value from outside
-        mine = {"batch": self.night.batch, "session": self.session, "turn": self.turn, "value": value}
-        row = connection.execute(query.encode(), mine).fetchone()
-        if row is None:
+    def _change(self, change: str, value: Jsonb) -> None:
+        query = f"update night_jobs set {change} {_MINE}"  # noqa: S608 - no value from outside
+        if not _changed(self.database, query, value, self.night.batch, self.session, self.turn):
             raise VersionConflict(f"{self.session} was taken over by another worker, or its night has ended")
-        return row[0]
 
 
 class PostgresNights:
@@ -159,7 +151,7 @@ class PostgresNights:
         """Begin a night's batch."""
         usd, tokens, calls = night.caps
         caps = (None if usd is None else nano_usd(usd), tokens, calls, night.max_failures)
-        rows = [(night.batch, place, *job[:4]) for place, job in enumerate(jobs)]
+        rows = [(night.batch, place, *job[:4], Jsonb(job.result) if job.result else None) for place, job in enumerate(jobs)]
 
         def work(connection: Connection) -> None:
             connection.execute(_CLEAR, (night.day,))
@@ -188,18 +180,13 @@ class PostgresNights:
 
     def halt(self, batch: str, cause: str, reason: str) -> None:
         """Let nothing more start in a batch."""
-        self._change("update nights set halt_cause = %s, halt = %s where batch = %s and halt = ''", cause, reason, batch)
+        query = "update nights set halt_cause = %s, halt = %s where batch = %s and halt = ''"
+        _changed(self._database, query, cause, reason, batch)
 
     def close(self, batch: str, *, built: bool = False) -> None:
         """Note that the outcome of a batch is in the log, or that it is built."""
-        self._change("update nights set state = %s where batch = %s", "built" if built else "closed", batch)
-
-    def _change(self, query: str, *values: str) -> None:
-        def work(connection: Connection) -> None:
-            connection.execute(query.encode(), values)
-            _advance(connection)
-
-        self._database.transaction(work)
+        query = "update nights set state = %s where batch = %s"
+        _changed(self._database, query, "built" if built else "closed", batch)
 
     def jobs(self, batch: str) -> Sequence[NightJob]:
         """Return the sessions of a batch in order."""
@@ -252,11 +239,23 @@ def _unfinished(connection: Connection) -> Night | None:
     return Night(day, batch, ends_in_s, writing_s, Caps(*caps), halt=(cause, reason), closed=closed)
 
 
+def _changed(database: Database, query: str, *values: object) -> int:
+    """Change rows, and queue what their night waits for then; return how many rows were changed."""
+
+    def work(connection: Connection) -> int:
+        changed = connection.execute(query.encode(), values).rowcount
+        _advance(connection)
+        return changed
+
+    return database.transaction(work)
+
+
 def _advance(connection: Connection) -> None:
     """Queue the jobs that the unfinished night waits for; those that are queued or under way are left.
 
     Where nothing more may start, sessions in the queue leave it, and the batch is closed once none is under way.
     """
+    connection.execute(_HALT_IF_MANY_FAILED)
     row = connection.execute(f"select batch, state, {_OVER} {_UNFINISHED} for update").fetchone()
     if row is None:
         return

@@ -86,13 +86,13 @@ create table if not exists nights (
 );
 
 create table if not exists night_jobs (        -- the sessions of a batch
-    batch text not null, session text not null, place integer not null, entry text not null,
-    query_id text not null, query text not null,
+    batch text not null, place integer not null, session text not null, query_id text not null, query text not null,
+    entry text not null,
     turn integer not null default 0,           -- counts the take-overs
     version integer not null default 0, fruitless integer not null default 0,   -- take-overs since something was recorded
     refused jsonb not null default '{}',       -- machine: why it is not set up for the session
     result jsonb,                              -- null: it has not ended
-    primary key (batch, session)
+    primary key (batch, place)
 );
 
 create table if not exists pace (              -- when the next request to a host or provider may begin

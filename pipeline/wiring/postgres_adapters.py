@@ -29,13 +29,9 @@ from pipeline.store.postgres_database import STATUS, Database, check_schema, mig
 
 __all__ = ["PostgresNights", "roles"]
 
-PATIENCE_S = 600.0  # of a run that does not end because the database is being restarted
 
-
-def postgres_store(folder: Path, address: str, patience_s: float = 30.0) -> PostgresStore:
+def postgres_store(folder: Path, address: str) -> PostgresStore:
     """Return the store in the database at ``address``; caches are in the workspace.
-
-    A connection that is lost is tried again for ``patience_s`` seconds.
 
     Raises:
         UsageError: psycopg is not installed, or the password's file cannot be read.
@@ -53,7 +49,7 @@ def postgres_store(folder: Path, address: str, patience_s: float = 30.0) -> Post
         return Bucket(bucket, usual)
 
     place, password = folder / "events", store_password(folder)
-    return PostgresStore(address, place, password=password, patience_s=patience_s, objects_in=objects_in)
+    return PostgresStore(address, place, password=password, objects_in=objects_in)
 
 
 def init_store(folder: Path, address: str = "") -> tuple[str, list[str]]:
@@ -108,9 +104,9 @@ def _log_at(folder: Path, name: str) -> FileStore | PostgresStore:
     return postgres_store(folder, usable_store(name))
 
 
-def nights_of(folder: Path, patience_s: float = 30.0) -> PostgresNights:
+def nights_of(folder: Path) -> PostgresNights:
     """Return the nights in the database that holds the workspace's log."""
-    return PostgresNights(_database(folder, patience_s=patience_s))
+    return PostgresNights(_database(folder))
 
 
 def engine_of(folder: Path, program: str, at_once: int = 2, lease_s: float = 30.0) -> PgQueuerEngine:

@@ -435,16 +435,27 @@ def test_a_worker_that_is_not_set_up_for_a_session_is_named_and_another_takes_it
     assert any("no key for the model m" in line for line in night.told["north"])
 
 
-def test_a_session_that_costs_worker_after_worker_is_given_up(stage: Callable[..., Stage]) -> None:
+@pytest.mark.parametrize(
+    ("not_set_up", "end"),
+    [
+        ((), ("failed", "", "5 workers in a row were lost on it, or put it back, without recording anything")),
+        (("south",), ("interrupted", "cap", "no worker can take it: south: no key for the model m")),
+    ],
+)
+def test_a_session_that_costs_worker_after_worker_is_given_up(
+    stage: Callable[..., Stage], not_set_up: tuple[str, ...], end: tuple[str, str, str]
+) -> None:
     night = stage(queue(query("pumps")))
     asyncio.run(night.open())
     (name,) = night.store.ids("session")
     version = len(night.store.load(name))
     for _ in range(MOST_FRUITLESS):
-        assert night.nights.take(name, version)
-    result = asyncio.run(night.run(night.worker("north")))
-    assert endings(result) == {"pumps": "failed"}
-    assert "5 workers in a row were lost on it" in result.ended[0].reason
+        share = night.nights.take(name, version)
+        assert share
+        for machine in not_set_up:
+            share.refuse(machine, "no key for the model m")
+    (ended,) = asyncio.run(night.run(night.worker("north"))).ended
+    assert (ended.status, ended.cause, ended.reason) == end
 
 
 @pytest.mark.parametrize("left_s", [0.0, 3_600.0])

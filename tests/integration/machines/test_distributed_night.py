@@ -72,7 +72,8 @@ def test_the_two_commands_of_the_chapter_research_the_sample_queue_also_when_a_w
     tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = ["research store init", "research work", "research run --distribute"]
-    assert [command for command in re.findall(r"^(research .+)$", CHAPTER.read_text(), re.M) if command in wanted] == wanted
+    lines = [line.partition("#")[0].rstrip() for line in CHAPTER.read_text().splitlines()]
+    assert [line for line in lines if line in wanted] == wanted
     monkeypatch.setenv("RESEARCH_STORE", postgres_url)
     assert said(tmp_path / "run", "init").code == 0
     folders = copied(tmp_path / "run")
