@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import vcr
 from vcr.request import Request
 
-from pipeline.config.queue_schema import SEARCHES
+from pipeline.config.keys import SEARCHES
 from pipeline.config.services import OPENAI, OPENROUTER, USUAL_MODELS, ModelServer
 from pipeline.errors import ServiceFailed
 from pipeline.net.calls_and_replies import Again, Call, Good, Refused, Reply, Verdict

@@ -32,6 +32,30 @@ _ESCAPES = {r"\n": "\n", r"\t": "\t", r"\"": '"', r"\\": "\\"}
 
 
 @dataclass(frozen=True, slots=True)
+class Service:
+    """What a service wants: the variable of its key, whether it answers without one, and where it is asked."""
+
+    name: str
+    key_name: str
+    url: str
+    key_needed: bool = False
+
+
+SEARCHES = {
+    service.name: service
+    for service in (
+        Service("brave", "BRAVE_API_KEY", "https://api.search.brave.com", True),
+        Service("tavily", "TAVILY_API_KEY", "https://api.tavily.com", True),
+        Service("searxng", "", ""),
+        Service("wikipedia", "", "https://en.wikipedia.org"),
+        Service("arxiv", "", "https://export.arxiv.org"),
+        Service("openalex", "OPENALEX_API_KEY", "https://api.openalex.org"),
+        Service("semanticscholar", "SEMANTIC_SCHOLAR_API_KEY", "https://api.semanticscholar.org"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
 class Key:
     """A key that was found. ``source`` says where, in words; ``path`` is the file that holds it, None for the environment."""
 

@@ -18,69 +18,52 @@ from typing import Any
 
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
+from pipeline.config import yaml_reading as y
 from pipeline.config.queue_schema import Query, Queue, Settings, question
-from pipeline.config.yaml_reading import (
-    MAX_BYTES,
-    Fault,
-    Faults,
-    Reader,
-    decoded,
-    fault_at,
-    is_empty,
-    keys_of,
-    kind,
-    line_of,
-    members,
-    near,
-    nodes,
-    quoted,
-    record,
-    shown,
-)
 from pipeline.errors import NoWorkspace, QueueInvalid, SystemRefused, UsageError
 from pipeline.system.files import open_folder, read_bytes, write
 from pipeline.system.process_lock import turn
 from pipeline.text import cleaning as texts
 
-FIELDS = keys_of(Query)
+FIELDS = y.keys_of(Query)
 Field = str | int | float | Sequence[str]
 
 
 @lru_cache(maxsize=4)
-def parse(data: bytes) -> tuple[Queue, tuple[Fault, ...]]:
+def parse(data: bytes) -> tuple[Queue, tuple[y.Fault, ...]]:
     """Return the queue that ``data`` holds and its faults in order; what has a fault is left out of the queue."""
     try:
-        text = decoded(data)
-    except Faults as error:
+        text = y.decoded(data)
+    except y.Faults as error:
         return Queue(), error.found
-    root, found = nodes(text)
+    root, found = y.nodes(text)
     faults, settings, queries = list(found), Settings(), tuple[Query, ...]()
     if isinstance(root, MappingNode):
         sections = _readable(root, dict.fromkeys(("settings", "queries"), lambda node: node), faults, empty=True)
-        if "settings" in sections and not is_empty(sections["settings"]):
-            readers = {key: one.read for key, one in keys_of(Settings).items()}
+        if "settings" in sections and not y.is_empty(sections["settings"]):
+            readers = {key: one.read for key, one in y.keys_of(Settings).items()}
             settings = Settings(**_readable(sections["settings"], readers, faults))
         if "queries" in sections:
             queries = _queries(sections["queries"], text, faults)
         elif not found:
-            faults += fault_at(root, "there is no list of questions", "add `queries:` and below it `- ` with a question").found
+            faults += y.fault_at(root, "there is no list of questions", "add `queries:` and below it `- ` with a question").found
     elif not found:
         hint = "write `queries:` on a line, and below it `- ` with a question"
-        message = f"{kind(root)} where `queries:` belongs" if root and not is_empty(root) else "the file is empty"
-        faults.append(Fault(1, 1, message, hint))
+        message = f"{y.kind(root)} where `queries:` belongs" if root and not y.is_empty(root) else "the file is empty"
+        faults.append(y.Fault(1, 1, message, hint))
     return Queue(settings, queries, texts.digest_of(data)), tuple(sorted(set(faults)))
 
 
-def _readable(node: Node, readers: dict[str, Reader], faults: list[Fault], *, empty: bool = False) -> dict[str, Any]:
+def _readable(node: Node, readers: dict[str, y.Reader], faults: list[y.Fault], *, empty: bool = False) -> dict[str, Any]:
     """Return the values of a mapping's keys that can be read; what is wrong with the others is added to ``faults``."""
     try:
-        return members(node, readers, empty=empty)
-    except Faults as error:
+        return y.members(node, readers, empty=empty)
+    except y.Faults as error:
         faults += error.found
         return {name: value for name, value in error.values if name}
 
 
-def invalid(faults: Sequence[Fault], file: str) -> QueueInvalid:
+def invalid(faults: Sequence[y.Fault], file: str) -> QueueInvalid:
     """Return the error that lists ``faults``, one a line."""
     lines = [f"{file}:{fault}" for fault in faults]
     count = "one fault" if len(faults) == 1 else f"{len(faults):,} faults"
@@ -117,26 +100,26 @@ def contents(path: Path) -> bytes:
         QueueInvalid: it cannot be read.
     """
     try:
-        return read_bytes(path, MAX_BYTES + 1)
+        return read_bytes(path, y.MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise NoWorkspace(path.parent) from error
     except OSError as error:
         reason = f"{path} cannot be read: {error.strerror or error}"
-        raise invalid([Fault(1, 1, reason, "put a text file there, and let this user read it")], path.name) from error
+        raise invalid([y.Fault(1, 1, reason, "put a text file there, and let this user read it")], path.name) from error
 
 
-def _queries(node: Node, source: str, faults: list[Fault]) -> tuple[Query, ...]:
+def _queries(node: Node, source: str, faults: list[y.Fault]) -> tuple[Query, ...]:
     """Read the list of questions and give each its id; those with a fault are left out."""
     if not isinstance(node, SequenceNode):
-        if not is_empty(node):
+        if not y.is_empty(node):
             hint = "start each question with `- ` on its own line"
-            faults += fault_at(node, f"{kind(node)} where the list of questions belongs", hint).found
+            faults += y.fault_at(node, f"{y.kind(node)} where the list of questions belongs", hint).found
         return ()
     found: list[tuple[Node, Query]] = []
     for child in node.value:
         try:
             found.append((child, _entry(child, source)))
-        except Faults as error:
+        except y.Faults as error:
             faults += error.found
 
     def manner(query: Query) -> Query:
@@ -163,7 +146,7 @@ def _queries(node: Node, source: str, faults: list[Fault]) -> tuple[Query, ...]:
             slug = texts.slug(query.text, 40)
             query = replace(query, id=slug if slugs[slug] == 1 else distinct_id(query.text))
         if first := lines.get(query.id.casefold()):
-            faults += fault_at(child, f"the id {query.id} is taken by line {first}", "give this one another id: `id: …`").found
+            faults += y.fault_at(child, f"the id {query.id} is taken by line {first}", "give this one another id: `id: …`").found
         lines.setdefault(query.id.casefold(), query.line)
         named.append(query)
     return tuple(named)
@@ -171,22 +154,22 @@ def _queries(node: Node, source: str, faults: list[Fault]) -> tuple[Query, ...]:
 
 def _entry(node: Node, source: str) -> Query:
     if isinstance(node, SequenceNode):
-        raise fault_at(node, "a list where a question belongs", 'put a text with brackets in quotes: "[…]"')
+        raise y.fault_at(node, "a list where a question belongs", 'put a text with brackets in quotes: "[…]"')
     asked = [value for key, value in node.value if key.value == "query"] if isinstance(node, MappingNode) else [node]
     for one in asked:
         _refuse_cut_off(one, source)
     if not isinstance(node, MappingNode):
-        return Query(text=question(node), id="", line=line_of(node))
+        return Query(text=question(node), id="", line=y.line_of(node))
     keys = [key.value for key, _ in node.value if isinstance(key, ScalarNode)]
     key, value = node.value[0] if node.value else (node, node)
     if "query" not in keys and isinstance(key, ScalarNode) and isinstance(value, ScalarNode):
-        is_name = " " not in key.value and key.value.islower() and near(key.value, tuple(FIELDS))
+        is_name = " " not in key.value and key.value.islower() and y.near(key.value, tuple(FIELDS))
         if not is_name and key.value.casefold() not in FIELDS:
-            said = shown(f"{key.value}: {value.value}".strip())
-            raise fault_at(key, f"{said} is read as a key and its value", 'put the question in quotes: "…"')
-    if "query" not in keys and not any(near(key, tuple(FIELDS)) == "query" for key in keys if key not in FIELDS):
-        raise fault_at(node, "an entry without a question", 'write `query: "…"`')
-    return record(Query, node, id="", line=line_of(node))
+            said = y.shown(f"{key.value}: {value.value}".strip())
+            raise y.fault_at(key, f"{said} is read as a key and its value", 'put the question in quotes: "…"')
+    if "query" not in keys and not any(y.near(key, tuple(FIELDS)) == "query" for key in keys if key not in FIELDS):
+        raise y.fault_at(node, "an entry without a question", 'write `query: "…"`')
+    return y.record(Query, node, id="", line=y.line_of(node))
 
 
 def _refuse_cut_off(node: Node, source: str) -> None:
@@ -196,12 +179,12 @@ def _refuse_cut_off(node: Node, source: str) -> None:
         return
     if source[end : end + 2] in {" #", "\t#"}:
         tail = source[end:].splitlines()[0].strip()
-        left = f"ends at {shown(node.value)}" if node.value else "is empty"
+        left = f"ends at {y.shown(node.value)}" if node.value else "is empty"
         hint = "put the question in quotes; or, before a comment, write two spaces"
-        raise fault_at(node, f"the question {left}: {shown(tail)} is read as a comment", hint)
+        raise y.fault_at(node, f"the question {left}: {y.shown(tail)} is read as a comment", hint)
     if any(line.lstrip(" ").startswith("- ") for line in source[start:end].splitlines()[1:]):
         hint = "start both entries in one column; or put the text in quotes"
-        raise fault_at(node, f"two lines are read as one question, {shown(node.value)}", hint)
+        raise y.fault_at(node, f"two lines are read as one question, {y.shown(node.value)}", hint)
 
 
 def distinct_id(text: str) -> str:
@@ -254,13 +237,13 @@ def add_query(path: Path, text: str, refuse: Callable[[Queue], None] = lambda _q
 
 
 def _extended(before: bytes, text: str, said: Mapping[str, Field]) -> bytes:
-    source = decoded(before)
-    root, _ = nodes(source)
+    source = y.decoded(before)
+    root, _ = y.nodes(source)
     sections = root.value if isinstance(root, MappingNode) else []
     listed = next(value for key, value in sections if isinstance(key, ScalarNode) and key.value == "queries")
     written = {key: _written(value) for key, value in said.items()}
     if isinstance(listed, SequenceNode) and listed.flow_style:
-        offset, entry = listed.end_mark.index - 1, quoted(text)
+        offset, entry = listed.end_mark.index - 1, y.quoted(text)
         if written:
             entry = "{" + ", ".join(f"{key}: {value}" for key, value in {"query": entry, **written}.items()) + "}"
         rest = source[listed.value[-1].end_mark.index : offset].splitlines() if listed.value else [","]
@@ -268,7 +251,7 @@ def _extended(before: bytes, text: str, said: Mapping[str, Field]) -> bytes:
     else:
         newline = "\r\n" if "\r\n" in source else "\n"
         indent = " " * (listed.start_mark.column if isinstance(listed, SequenceNode) else 2)
-        lines = [f"{indent}- {'query: ' if written else ''}{quoted(text)}"]
+        lines = [f"{indent}- {'query: ' if written else ''}{y.quoted(text)}"]
         lines += [f"{indent}  {key}: {value}" for key, value in written.items()]
         # A list ends where something else begins; what was said just before that belongs to it, unless it stands below an entry.
         end = listed.end_mark.index
@@ -283,5 +266,5 @@ def _extended(before: bytes, text: str, said: Mapping[str, Field]) -> bytes:
 
 def _written(value: Field) -> str:
     if isinstance(value, str):
-        return quoted(value)
-    return str(value) if isinstance(value, int | float) else "[" + ", ".join(quoted(item) for item in value) + "]"
+        return y.quoted(value)
+    return str(value) if isinstance(value, int | float) else "[" + ", ".join(y.quoted(item) for item in value) + "]"

@@ -11,49 +11,13 @@ from unicodedata import category
 
 from yaml import Node
 
-from pipeline.config.keys import usable_store
-from pipeline.config.yaml_reading import (
-    choice,
-    duration,
-    either,
-    fault_at,
-    listing,
-    number,
-    pairs,
-    record,
-    shown,
-    text,
-    text_that,
-    whole,
-)
+from pipeline.config import yaml_reading as y
+from pipeline.config.keys import SEARCHES, usable_store
 from pipeline.domain.budget import Caps
 from pipeline.errors import UsageError
 from pipeline.text import cleaning
 from pipeline.text.times import is_zone
 
-
-@dataclass(frozen=True, slots=True)
-class Service:
-    """What a service wants: the variable of its key, whether it answers without one, and where it is asked."""
-
-    name: str
-    key_name: str
-    url: str
-    key_needed: bool = False
-
-
-SEARCHES = {
-    service.name: service
-    for service in (
-        Service("brave", "BRAVE_API_KEY", "https://api.search.brave.com", True),
-        Service("tavily", "TAVILY_API_KEY", "https://api.tavily.com", True),
-        Service("searxng", "", ""),
-        Service("wikipedia", "", "https://en.wikipedia.org"),
-        Service("arxiv", "", "https://export.arxiv.org"),
-        Service("openalex", "OPENALEX_API_KEY", "https://api.openalex.org"),
-        Service("semanticscholar", "SEMANTIC_SCHOLAR_API_KEY", "https://api.semanticscholar.org"),
-    )
-}
 PROVIDERS = ("local", *SEARCHES)
 MAX_CHARACTERS = 1_000
 MAX_ID = 48
@@ -63,83 +27,78 @@ _OLDER_ROLES = {"work": "read"}  # by the name that an earlier version had
 _ID_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 _log = logging.getLogger("pipeline.config")
 
-_address = text_that(
+_address = y.text_that(
     lambda said: said.startswith(("http://", "https://")) and said.partition("://")[2][:1] not in ("", "/") and " " not in said,
     "is no web address",
     "start it with https:// or http://",
 )
-_key_name = text_that(
+_key_name = y.text_that(
     lambda said: said.isascii() and said.isupper() and said.isidentifier() and 2 < len(said) < 62,
     "key takes the name of an environment variable, never a key itself",
     "write the variable's name, such as MY_SERVER_API_KEY, and set it in the environment or in .env",
     secret=True,
 )
-_contact = text_that(
+_contact = y.text_that(
     lambda said: said.isascii() and 2 < len(said) <= 200 and not set(" ()") & set(said),
     "is no address",
     "write an e-mail address or a page: you@example.org",
 )
-_objects = text_that(
-    lambda said: said.startswith(("s3://", "gs://", "az://", "file:///")),
-    "is no address of an object storage",
-    "write s3://BUCKET/PREFIX or file:///FOLDER",
-)
-_zone = text_that(is_zone, "is no time zone that is known here", "write its name, as Europe/Berlin, or UTC or +02:00")
+_zone = y.text_that(is_zone, "is no time zone that is known here", "write its name, as Europe/Berlin, or UTC or +02:00")
 
 
 def _path(node: Node) -> str:
-    return os.path.expanduser(text(node))  # noqa: PTH111 - where there is no such user, it leaves the text as it is
+    return os.path.expanduser(y.text(node))  # noqa: PTH111 - where there is no such user, it leaves the text as it is
 
 
-_within = text_that(
+_within = y.text_that(
     lambda said: not said.startswith("/") and ".." not in said.split("/"),
     "is no folder of your documents",
     "write a folder of settings: corpus:, or one within it: notes/",
 )
-tag = text_that(
+tag = y.text_that(
     # A tag as Obsidian takes it: letters with their marks, digits, - and /.
     lambda said: any(map(str.isalpha, said)) and all(sign in "-_/" or category(sign)[0] in "LMN" for sign in said),
     "is no tag",
     "use letters, digits, - and /, with one letter at least",
 )
 _SOURCES_WANTED = "write a list of hosts and folders: [example.org, notes/]"
-_source = text_that(
+_source = y.text_that(
     lambda said: " " not in said.strip() and "://" not in said and ("/" in said or "." in said),
     "is no host and no folder",
     "write a host, such as example.org, or a folder or document with a slash: notes/",
 )
-_share = number(0, 1, "write a number from 0 to 1, such as 0.35")
-_count = whole(1, 999_999_999)
-_price = number(0, 999_999_999, "write an amount in USD, such as 0.25, or 0")
-_prices = pairs(lambda node: record(Price, node))
+_share = y.number(0, 1, "write a number from 0 to 1, such as 0.35")
+_count = y.whole(1, 999_999_999)
+_price = y.number(0, 999_999_999, "write an amount in USD, such as 0.25, or 0")
+_prices = y.pairs(lambda node: y.record(Price, node))
 _SEARCH_WANTED = "write search: auto, or a list: [local]"
-_search = either(choice("auto", wanted=_SEARCH_WANTED), listing(choice(*PROVIDERS), _SEARCH_WANTED, some=True))
+_search = y.either(y.choice("auto", wanted=_SEARCH_WANTED), y.listing(y.choice(*PROVIDERS), _SEARCH_WANTED, some=True))
 _EMBEDDINGS_WANTED = "write embeddings: auto, off, {folder: …} or {model: …, base_url: …}"
-_folders = either(
-    lambda node: (_path(node),), listing(_path, "write a folder: corpus, or a list of them: [corpus, ../papers]", some=True)
+_folders = y.either(
+    lambda node: (_path(node),), y.listing(_path, "write a folder: corpus, or a list of them: [corpus, ../papers]", some=True)
 )
 
 
 def _age(node: Node) -> timedelta:
-    return FOREVER if node.value == "forever" else duration(node)
+    return FOREVER if node.value == "forever" else y.duration(node)
 
 
 def _proxy(node: Node) -> str:
-    if "@" in text(node):
+    if "@" in y.text(node):
         hint = "write http://HOST:PORT here, and the password in HTTPS_PROXY"
-        raise fault_at(node, "a user or password does not belong here", hint)
+        raise y.fault_at(node, "a user or password does not belong here", hint)
     return str(_address(node))
 
 
 def _store(node: Node) -> str:
     try:
-        return usable_store(text(node, "write files, or postgresql://ROLE@HOST/DATABASE"))
+        return usable_store(y.text(node, "write files, or postgresql://ROLE@HOST/DATABASE"))
     except UsageError as error:
-        raise fault_at(node, error.message, error.hint) from None
+        raise y.fault_at(node, error.message, error.hint) from None
 
 
 def _roles(node: Node) -> tuple[tuple[str, str], ...]:
-    named = dict(pairs(text, (*_ROLES, *_OLDER_ROLES))(node))
+    named = dict(y.pairs(y.text, (*_ROLES, *_OLDER_ROLES))(node))
     if older := sorted(named.keys() & _OLDER_ROLES):
         _log.warning("queries.yaml: the role %s is called %s now", older[0], _OLDER_ROLES[older[0]])
     newest_last = sorted(named.items(), key=lambda pair: pair[0] in _ROLES)
@@ -147,14 +106,14 @@ def _roles(node: Node) -> tuple[tuple[str, str], ...]:
 
 
 def _embedding_model(node: Node) -> EmbeddingChoice:
-    found = record(EmbeddingChoice, node)
+    found = y.record(EmbeddingChoice, node)
     if bool(found.model) == bool(found.folder):
         what = "with both a server and a folder" if found.model else "without a model"
-        raise fault_at(node, f"embeddings {what}", _EMBEDDINGS_WANTED)
+        raise y.fault_at(node, f"embeddings {what}", _EMBEDDINGS_WANTED)
     return found
 
 
-_embeddings = either(choice("auto", "off", wanted=_EMBEDDINGS_WANTED), _embedding_model)
+_embeddings = y.either(y.choice("auto", "off", wanted=_EMBEDDINGS_WANTED), _embedding_model)
 
 
 _WANTED = "write a question"
@@ -162,27 +121,27 @@ _WANTED = "write a question"
 
 def question(node: Node) -> str:
     """Read a question: words to search for, on one line."""
-    found = text(node, _WANTED)
+    found = y.text(node, _WANTED)
     if fault := question_fault(found):
-        raise fault_at(node, *fault)
+        raise y.fault_at(node, *fault)
     return found
 
 
 def question_fault(said: str) -> tuple[str, str] | None:
     """Return why nothing can be searched for with a question, and what to do; None if it can."""
     if not any(map(str.isalnum, said)):
-        return f"{shown(said)} has no letter and no digit: there is nothing to search for", _WANTED
+        return f"{y.shown(said)} has no letter and no digit: there is nothing to search for", _WANTED
     if len(said) > MAX_CHARACTERS:
         return f"a question of {len(said):,} characters", f"shorten it to {MAX_CHARACTERS:,}"
     return None
 
 
 def _id(node: Node) -> str:
-    name = text(node, "write an id, such as eu-batteries")
+    name = y.text(node, "write an id, such as eu-batteries")
     if set(name) <= _ID_SIGNS and name[0] != "-" and len(name) <= MAX_ID:
         return name
     hint = f'write at most {MAX_ID} of a-z, 0-9 and -, such as "{cleaning.slug(name, MAX_ID)}"'
-    raise fault_at(node, f"{shown(name)} is no id", hint)
+    raise y.fault_at(node, f"{y.shown(name)} is no id", hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +160,8 @@ class Limits:
     tokens: Annotated[int | None, _count] = None
     calls: Annotated[int | None, _count] = None
     deadline: time | None = None
-    concurrency: Annotated[int, whole(1, 100)] = 8
-    max_failures: Annotated[int, whole(1, 10_000)] = 5
+    concurrency: Annotated[int, y.whole(1, 100)] = 8
+    max_failures: Annotated[int, y.whole(1, 10_000)] = 5
 
     @property
     def caps(self) -> Caps:
@@ -243,10 +202,10 @@ class ModelChoice:
     fallback: tuple[str, ...] = ()
     roles: Annotated[tuple[tuple[str, str], ...], _roles] = ()
     timeout: timedelta | None = None
-    max_tokens: Annotated[int | None, whole(500, 1_000_000)] = None
-    effort: Annotated[str, choice("none", "minimal", "low", "medium", "high", "xhigh", "max")] = ""
-    context: Annotated[int | None, whole(2_000, 20_000_000)] = None
-    concurrency: Annotated[int | None, whole(1, 100)] = None
+    max_tokens: Annotated[int | None, y.whole(500, 1_000_000)] = None
+    effort: Annotated[str, y.choice("none", "minimal", "low", "medium", "high", "xhigh", "max")] = ""
+    context: Annotated[int | None, y.whole(2_000, 20_000_000)] = None
+    concurrency: Annotated[int | None, y.whole(1, 100)] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,8 +265,8 @@ class Notify:
 class Sources:
     """Which sources may be read: hosts, which stand for their subdomains too, and folders or documents, which have a ``/``."""
 
-    allow: Annotated[tuple[str, ...], listing(_source, _SOURCES_WANTED)] = ()
-    deny: Annotated[tuple[str, ...], listing(_source, _SOURCES_WANTED)] = ()
+    allow: Annotated[tuple[str, ...], y.listing(_source, _SOURCES_WANTED)] = ()
+    deny: Annotated[tuple[str, ...], y.listing(_source, _SOURCES_WANTED)] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,8 +307,8 @@ class Settings:
     query_limits: QueryLimits = QueryLimits()
     prices: Annotated[tuple[tuple[str, Price], ...], _prices] = ()
     searxng_url: Annotated[str, _address] = ""
-    search_urls: Annotated[tuple[tuple[str, str], ...], pairs(_address, [name for name in SEARCHES if name != "searxng"])] = ()
-    page_hosts: Annotated[tuple[str, ...], listing(_address, "write a list of addresses: [http://wiki.intranet]")] = ()
+    search_urls: Annotated[tuple[tuple[str, str], ...], y.pairs(_address, [name for name in SEARCHES if name != "searxng"])] = ()
+    page_hosts: Annotated[tuple[str, ...], y.listing(_address, "write a list of addresses: [http://wiki.intranet]")] = ()
     contact: Annotated[str, _contact] = ""
     site_url: Annotated[str, _address] = ""
     proxy: Annotated[str, _proxy] = ""
@@ -362,7 +321,7 @@ class Settings:
     vault_queue: Literal["read", "ignore"] = "read"
     timezone: Annotated[str, _zone] = ""
     store: Annotated[str, _store] = ""
-    objects: Annotated[str, _objects] = ""
+    objects: str = ""
     mcp: Enqueueing = Enqueueing()
 
 
@@ -382,12 +341,12 @@ class Query:
     line: Annotated[int, None]
     mode: Literal["fast", "deep"] = "deep"
     every: timedelta | None = None
-    tags: Annotated[tuple[str, ...], listing(tag, "write a list: [policy, batteries]")] = ()
-    priority: Annotated[int, whole(-1_000, 1_000)] = 0
+    tags: Annotated[tuple[str, ...], y.listing(tag, "write a list: [policy, batteries]")] = ()
+    priority: Annotated[int, y.whole(-1_000, 1_000)] = 0
     machine: str = ""
-    perspectives: Annotated[int | None, whole(1, 20)] = None
-    iterations: Annotated[int | None, whole(1, 20)] = None
-    gap_rounds: Annotated[int | None, whole(0, 10)] = None
+    perspectives: Annotated[int | None, y.whole(1, 20)] = None
+    iterations: Annotated[int | None, y.whole(1, 20)] = None
+    gap_rounds: Annotated[int | None, y.whole(0, 10)] = None
     budget_usd: float | None = None
     timeout: timedelta | None = None
     search: Annotated[Literal["auto"] | tuple[str, ...] | None, _search] = None

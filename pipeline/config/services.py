@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote, urlsplit
 
 from pipeline import __version__
-from pipeline.config.keys import DATABASE_PASSWORD, Keys
-from pipeline.config.queue_schema import SEARCHES, ModelChoice, Query, RerankerChoice, Service, Settings
+from pipeline.config.keys import DATABASE_PASSWORD, SEARCHES, Keys, Service
+from pipeline.config.queue_schema import ModelChoice, Query, RerankerChoice, Settings
 from pipeline.errors import UsageError
 from pipeline.text.redaction import Secret
 

@@ -19,8 +19,8 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pipeline.batch.session_index import read_all
-from pipeline.config.keys import ENV_FILE, Keys
-from pipeline.config.queue_schema import SEARCHES, EmbeddingChoice
+from pipeline.config.keys import ENV_FILE, SEARCHES, Keys
+from pipeline.config.queue_schema import EmbeddingChoice
 from pipeline.config.services import (
     LOCAL,
     OPENAI,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.config.queue_schema import SEARCHES
+from pipeline.config.keys import SEARCHES
 from pipeline.domain.values import Hit
 from pipeline.errors import Malformed, ProviderRefused, SearchFailed
 from pipeline.net.client import HttpClient, Policy
