@@ -5,18 +5,14 @@ The stages are in ``stages``, which is imported only if there is work.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection
-from contextlib import closing
 
-from pipeline.errors import SystemRefused
 from pipeline.site.paths import SETTLED, Folders, SiteReport
 from pipeline.system.folders import Drift, all_folders, digest_below, program_id
 from pipeline.text.cleaning import digest_of
-from pipeline.vault.build_cache import FILE, Kept, remove_damaged
+from pipeline.vault.build_cache import Kept, with_kept
 
 _ASIDE = frozenset({"attic"})
-_FREE = "free some space or allow writing there; you may also delete the file, then all pages are built again"
 
 
 def build_site(folders: Folders, *, url: str = "", everything: bool = False, hidden: Collection[str] = ()) -> SiteReport:
@@ -31,22 +27,11 @@ def build_site(folders: Folders, *, url: str = "", everything: bool = False, hid
         SystemRefused: the disk cannot be written.
     """
     address = url if not url or url.endswith("/") else f"{url}/"
-
-    def built() -> SiteReport:
-        with closing(Kept(folders.state, "")) as kept:
-            kept.prepare()
-            return _build(folders, kept, address, everything, hidden)
-
-    try:
-        return built()
-    except sqlite3.OperationalError as error:
-        raise SystemRefused(f"{folders.state / FILE} cannot be written: {error}", hint=_FREE) from error
-    except sqlite3.DatabaseError:  # damaged: everything in it can be computed again
-        remove_damaged(folders.state)
-        return built()
+    return with_kept(folders.state, "", lambda kept: _build(folders, kept, address, everything, hidden))
 
 
 def _build(folders: Folders, kept: Kept, url: str, everything: bool, hidden: Collection[str]) -> SiteReport:
+    kept.prepare()
     try:  # the digest of all inputs besides the vault; "" if the templates cannot be read
         parts = (program_id("site"), url, sorted(hidden), digest_below(folders.templates))
         inputs = digest_of(repr(parts).encode("utf-8", "replace"))

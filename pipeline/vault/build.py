@@ -6,19 +6,17 @@ differ. What is kept between builds (see ``Kept``) only saves time: a build that
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pipeline.domain.summary import fold_id
-from pipeline.errors import SystemRefused
 from pipeline.ports import EventStore
 from pipeline.system.files import read_bytes, write
 from pipeline.system.folders import Tree, digest_below, program_id
 from pipeline.text.cleaning import digest_of
-from pipeline.vault.build_cache import FILE, OWN, SETTLED, BuildReport, Kept, remove_damaged
+from pipeline.vault.build_cache import FILE, OWN, SETTLED, BuildReport, Kept, with_kept
 
 if TYPE_CHECKING:
     from pipeline.domain.events.session_events import EventBase
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     Record = Callable[[Sequence[EventBase]], None]
 
 Mode = Literal["new", "all", "check"]
-_FREE = "free some space or allow writing there; you may also delete the file, then all notes are built again"
 
 
 def build_vault(
@@ -56,25 +53,24 @@ def build_vault(
         SystemRefused: the disk cannot be written, or another build is running.
     """
 
-    def built() -> BuildReport:
-        with closing(Kept(state_dir, f"{program_id('vault')}-{fold_id()}")) as kept:
-            marks = store.marks(("session", "batch", "talk", "import", "vault", "prune"))
-            settled = ""  # a digest of all that notes are made from; none if the templates cannot be read
-            with suppress(OSError):
-                parts = (sorted(marks.items()), digest_below(templates), str(documents))
-                settled = digest_of(repr(parts).encode("utf-8", "replace"))
-            if mode == "new" and settled and kept.is_current and kept.recall(SETTLED) == settled:
-                with closing(Tree(vault)) as tree:
-                    drift = kept.files.drift(tree)  # a new file may be a note that somebody put back
-                if not drift.folders:
-                    drift.record({})
-                    kept.commit()
-                    found = drift.untouched([f"{OWN}/"])  # the queue there may yet get links
-                    return BuildReport(unchanged=kept.files.count(), found=found)
-            from pipeline.vault.output.templates import Renderer
-            from pipeline.vault.stages import Build  # all that makes notes
+    def built(kept: Kept) -> BuildReport:
+        marks = store.marks(("session", "batch", "talk", "import", "vault", "prune"))
+        settled = ""  # a digest of all that notes are made from; none if the templates cannot be read
+        with suppress(OSError):
+            parts = (sorted(marks.items()), digest_below(templates), str(documents))
+            settled = digest_of(repr(parts).encode("utf-8", "replace"))
+        if mode == "new" and settled and kept.is_current and kept.recall(SETTLED) == settled:
+            with closing(Tree(vault)) as tree:
+                drift = kept.files.drift(tree)  # a new file may be a note that somebody put back
+            if not drift.folders:
+                drift.record({})
+                kept.commit()
+                found = drift.untouched([f"{OWN}/"])  # the queue there may yet get links
+                return BuildReport(unchanged=kept.files.count(), found=found)
+        from pipeline.vault.output.templates import Renderer
+        from pipeline.vault.stages import Build  # all that makes notes
 
-            return Build(store, Renderer(templates), vault, kept, mode, marks, settled, record, documents).run()
+        return Build(store, Renderer(templates), vault, kept, mode, marks, settled, record, documents).run()
 
     with ExitStack() as stack:
         if mode == "check":  # over a copy of what was derived: the file itself stays as it is, even a damaged one
@@ -84,10 +80,4 @@ def build_vault(
             state_dir = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="research-")))
             with suppress(OSError):
                 write(state_dir / FILE, read_bytes(derived))
-        try:
-            return built()
-        except (sqlite3.OperationalError, sqlite3.IntegrityError) as error:
-            raise SystemRefused(f"{state_dir / FILE} cannot be written: {error}", hint=_FREE) from error
-        except sqlite3.DatabaseError:  # damaged: everything in it can be computed again
-            remove_damaged(state_dir)
-            return built()
+        return with_kept(state_dir, f"{program_id('vault')}-{fold_id()}", built)

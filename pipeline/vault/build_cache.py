@@ -9,16 +9,17 @@ again and recognises its notes by their properties.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from pipeline.errors import SystemRefused
 from pipeline.system.files import connect_sqlite
 from pipeline.system.folders import Drift, Folder, Look, Manifest, Tree, folder_of
 
+T = TypeVar("T")
 OWN = "my"  # the folder of the vault for a person's own notes
 FILE = "projection.sqlite"
 FILES_FORMAT = 1  # of the tables that survive all other changes of the program
@@ -241,16 +242,26 @@ def put_rows(base: sqlite3.Connection, table: str, rows: Iterable[Sequence[objec
         base.execute(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608 - our own names
 
 
-def remove_damaged(folder: Path) -> None:
-    """Remove a damaged file.
+def with_kept(folder: Path, layout: str, build: Callable[[Kept], T]) -> T:
+    """Return what ``build`` does with the file in ``folder``. If that is damaged, it is removed, and computed again.
 
     Raises:
-        SystemRefused: it cannot be removed.
+        SystemRefused: the file cannot be used, written or removed, or another build has it.
     """
+    file = folder / FILE
     try:
-        (folder / FILE).unlink(missing_ok=True)
-    except OSError as error:
-        raise SystemRefused(f"{folder / FILE} is damaged and cannot be removed: {error.strerror}", hint="remove it") from error
+        with closing(Kept(folder, layout)) as kept:
+            return build(kept)
+    except (sqlite3.OperationalError, sqlite3.IntegrityError) as error:
+        hint = "free some space or allow writing there; you may also delete the file, then all is built again"
+        raise SystemRefused(f"{file} cannot be written: {error}", hint=hint) from error
+    except sqlite3.DatabaseError:
+        try:
+            file.unlink(missing_ok=True)
+        except OSError as error:
+            raise SystemRefused(f"{file} is damaged and cannot be removed: {error.strerror}", hint="remove it") from error
+        with closing(Kept(folder, layout)) as kept:
+            return build(kept)
 
 
 def rows_in(folder: Path, select: str, values: Iterable[str] = ()) -> list[tuple[str, ...]]:

@@ -18,7 +18,7 @@ from pipeline.domain.events.session_events import ReportGenerated
 from pipeline.domain.findings import facts_of, news_of, open_gaps, shown_pages, unused_facts
 from pipeline.domain.state import GIVES_ORDERS, SessionState, Worker, search_nodes, workers_in_order
 from pipeline.domain.steps import FetchPage, ReadPages, SearchFor, parts_of
-from pipeline.domain.values import Fact
+from pipeline.domain.values import Fact, PlanNode
 from pipeline.text import translations
 from pipeline.text.addresses import DOCUMENTS, path_of
 from pipeline.text.cleaning import one_line
@@ -61,8 +61,8 @@ def session_note(loaded: LoadedSession) -> Note:
         "earlier": loaded.beside.before,
         "later": loaded.beside.after,
         "diagram": tuple(_diagram(state)),
-        "perspectives": [_planned(loaded, name) for name in (node.id for node in search_nodes(state))],
-        "folded": [worker_view(loaded, worker) for worker in workers_in_order(state) if not card.workers],
+        "perspectives": [worker_view(loaded, node) for node in search_nodes(state)],
+        "folded": not card.workers,
         "failures": [
             {"what": _step_words(state, one.step), "message": one.message, "attempts": one.attempts, "given_up": one.final}
             for one in failures
@@ -99,22 +99,9 @@ def _diagram(state: SessionState) -> Iterator[Inert]:
         yield from (Inert(f"    {names[before]} --> {names[node.id]}") for before in node.depends_on if before in names)
 
 
-def _planned(loaded: LoadedSession, name: str) -> View:
-    """A perspective of the plan: the link to its worker (its bare name if it never started), its questions, what it came to."""
-    state = loaded.state
-    view, worker = state.perspectives[state.nodes[name].perspective], state.workers.get(name)
-    return {
-        **dict(view),
-        "name": parts.worker_link(loaded, name) if worker else parts.perspective_name(view),
-        "is_gap": state.nodes[name].is_gap,
-        "facts": len(facts_of(worker)) if worker else 0,
-        "outcome": parts.worker_outcome(state, worker) if worker else "",
-    }
-
-
 def worker_note(loaded: LoadedSession, worker: Worker) -> Note:
     """Return the note of one worker."""
-    state, view = loaded.state, worker_view(loaded, worker)
+    state, view = loaded.state, worker_view(loaded, loaded.state.nodes[worker.id])
     own: dict[str, Property] = {
         "session": parts.linked(parts.session_link(loaded.card)),
         "report": parts.linked(parts.report_link(loaded.card)),
@@ -126,9 +113,12 @@ def worker_note(loaded: LoadedSession, worker: Worker) -> Note:
     return Note(loaded.card.workers[worker.id], "worker", properties, view, key=worker.id)
 
 
-def worker_view(loaded: LoadedSession, worker: Worker) -> View:
-    """Return what is shown of one worker, in a note of its own or in the session's."""
-    state, perspective, facts = loaded.state, loaded.state.perspectives[worker.perspective_id], facts_of(worker)
+def worker_view(loaded: LoadedSession, node: PlanNode) -> View:
+    """Return what is shown of a planned worker, in a note of its own or in the session's; it may not have started."""
+    state, perspective = loaded.state, loaded.state.perspectives[node.perspective]
+    title, has_started = parts.perspective_name(perspective), node.id in state.workers
+    worker = state.workers[node.id] if has_started else Worker(node.id, perspective.id, 0, "")
+    facts = facts_of(worker)
 
     def quoted(fact: Fact) -> View:
         words = "in the source" if fact.url in loaded.shown_sources else ""  # a source without a note is named
@@ -143,12 +133,13 @@ def worker_view(loaded: LoadedSession, worker: Worker) -> View:
     by_url = grouped((fact.url, quoted(fact)) for fact in facts)
     sources = ((url, parts.page_place(loaded, url), found) for url, found in by_url.items())
     return {
-        "title": parts.perspective_name(perspective),
+        "title": title,
+        "link": parts.worker_link(loaded, worker.id) if has_started else title,
         "block": Inert("" if loaded.card.workers else parts.folded_block(worker.id)),
         "focus": perspective.focus,
         "questions": perspective.questions,
-        "is_gap": worker.round > 0,
-        "outcome": parts.worker_outcome(state, worker),
+        "is_gap": node.is_gap,
+        "outcome": parts.worker_outcome(state, worker) if has_started else "",
         "failed": worker.status == "failed",
         "under_way": worker.status == "running",
         "session": parts.session_link(loaded.card),

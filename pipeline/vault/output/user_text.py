@@ -52,10 +52,10 @@ from pipeline.vault.output.frontmatter import Property
 
 KEPT_HEADING = "## Kept from an earlier template"
 
-# A block's markers, and the fences of code in which they are text. A line without one of the telling signs is neither.
+# A line that is a marker of a block, or that opens or closes a fence of code, in which markers are text.
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-_MARKER = re.compile(r"[ \t]*%%[ \t]*(begin|end)[ \t]+([a-z0-9][a-z0-9_-]{0,63})[ \t]*%%[ \t]*\r?\n?\Z")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)")
+_MARKER = rf"[ \t]*%%[ \t]*(begin|end)[ \t]+({_NAME.pattern})[ \t]*%%[ \t]*\r?$"
+_SIGN = re.compile(rf"^(?:{_MARKER}| {{0,3}}(`{{3,}}|~{{3,}})([^\n]*))", re.MULTILINE)
 
 # The signature; the target of a wikilink, which does not count.
 _LEAD = "%% generated: "
@@ -97,36 +97,27 @@ def find_blocks(body: str) -> tuple[Block, ...]:
         BlocksMalformed: markers that do not pair up.
     """
     found: list[Block] = []
-    opened: tuple[str, int, int] | None = None
-    fence, end = "", 0
-    for number, line in enumerate(body.split("\n"), 1):
-        start, end = end, min(end + len(line) + 1, len(body))
-        if "%%" not in line and "```" not in line and "~~~" not in line:
-            continue
-        opening = _FENCE.match(line)
+    opened, fence = ("", 0, 0), ""  # name, start and line of a block that has not ended; what opened a fence
+    for sign in _SIGN.finditer(body):
+        kind, name, opening, rest = sign.groups()
+        number = body.count("\n", 0, sign.start()) + 1
         if fence:
-            closes = opening and opening[1][0] == fence[0] and len(opening[1]) >= len(fence) and not opening[2].strip()
+            closes = opening and opening[0] == fence[0] and len(opening) >= len(fence) and not rest.strip()
             fence = "" if closes else fence
-            continue
-        if opening:
-            fence = opening[1] if "`" not in opening[2] or opening[1][0] == "~" else ""
-            continue
-        marker = _MARKER.match(line)
-        if marker is None:
-            continue
-        kind, name = marker[1], marker[2]
-        if kind == "begin" and opened:
-            raise BlocksMalformed(f"line {number}: “begin {name}” inside the block “{opened[0]}”")
-        if kind == "begin" and any(block.name == name for block in found):
-            raise BlocksMalformed(f"line {number}: a second block “{name}”")
-        if kind == "begin":
-            opened = (name, end, number)
-        elif opened is None or opened[0] != name:
+        elif opening:
+            fence = opening if "`" not in rest or opening[0] == "~" else ""
+        elif kind == "end" and opened[0] != name:
             raise BlocksMalformed(f"line {number}: “end {name}” without its “begin {name}”")
+        elif kind == "end":
+            found.append(Block(name, opened[1], sign.start()))
+            opened = ("", 0, 0)
+        elif opened[0]:
+            raise BlocksMalformed(f"line {number}: “begin {name}” inside the block “{opened[0]}”")
+        elif any(block.name == name for block in found):
+            raise BlocksMalformed(f"line {number}: a second block “{name}”")
         else:
-            found.append(Block(name, opened[1], start))
-            opened = None
-    if opened:
+            opened = (name, min(sign.end() + 1, len(body)), number)
+    if opened[0]:
         raise BlocksMalformed(f"line {opened[2]}: “begin {opened[0]}” without its end (or inside a code fence left open)")
     return tuple(found)
 
