@@ -1,7 +1,6 @@
 """The reading of a worker's pages in one answer: facts, what is still open, what to search for next.
 
-The page with most hits comes first, whole if it fits; of others that are long, the sections that were hit, whole, then those
-around them.
+The page with most hits comes first, whole if it fits; of others that are long, the sections that were hit, whole.
 """
 
 from __future__ import annotations
@@ -21,20 +20,20 @@ from pipeline.research.planning_and_searching import new_queries, today_of
 from pipeline.research.quoted_facts import Found, facts_and_rejected
 from pipeline.research.step_context import StepContext, StepResult, paid, unusable
 from pipeline.text.cleaning import one_line, tokens
-from pipeline.text.page_sections import AROUND, LEAST, Place, shown_parts, with_marks
+from pipeline.text.page_sections import LEAST, Place, shown_parts, with_marks
 from pipeline.text.questions import parse_question
 from pipeline.text.quotes import Span
 from pipeline.text.wording import counted
 from pipeline.text.words import DEFAULT_LANGUAGE, word_count
 
-_FIRST_TOKENS, _BESIDE_TOKENS = 16_500, 8_000  # of pages in the first readings: of the plan's first worker, and of the others
+_FIRST_TOKENS, _BESIDE_TOKENS = 15_500, 8_000  # of pages in the first readings: of the plan's first worker, and of the others
 _LARGE_TOKENS = 24_000  # of the plan's first worker, if a sixth of the window is that much
 _LATER_TOKENS = 6_000  # in a later one; a good half of the window if that is less
-_GAP_TOKENS, _GAP_PAGE_TOKENS = 5_000, 400  # in that of the gaps, for each iteration; of one page, as long as there is room
+# In that of the gaps, and more for each iteration after the first; of one page, as long as there is room.
+_GAP_TOKENS, _GAP_MORE, _GAP_PAGE_TOKENS = 8_000, 2_000, 400
 _ASKED_SHARE = 4  # of a gap's room, of a page that the last reading searched for: of 15 answers 13 are shown, not 12
 _BEST_PAGE = 7 / 8  # of the room may be taken by the best page: in a how-to it held 17 of 17 facts that matter
 _SPREAD = 3  # sections
-_WITH_NEIGHBOURS = 3  # pages: of 903 quotes 6 were from sections beside the hits of later ones, at 25,000 tokens
 _PROMPT_TOKENS = 1_500  # of a prompt beside pages and facts
 _FACTS_TOKENS, _FACTS_MOST = 2_000, 15_000  # of the facts of one reading, and of all
 _KNOWN, _KNOWN_CHARACTERS = 3, 140  # quotes found before that are shown, of each question
@@ -172,8 +171,8 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
 
     The first page, which has most hits, is shown whole if it fits; not for gaps, which a page rarely answers as a whole, nor if
     it is long and its hits lie in one or two sections. Each other one may use half of what is left, for gaps an equal share, or
-    more if a search that the last reading named brings it first, for the sections that were hit; then the first ones are
-    extended around these, for gaps by one section. Not for gaps, what is left is for whole pages, first those of which least is
+    more if a search that the last reading named brings it first, for the sections that were hit; then the first page is extended
+    around these by one section, for gaps each. Not for gaps, what is left is for whole pages, first those of which least is
     missing. Of a page that was shown in parts before, only other parts are shown.
     """
     first = worker.id == next(iter(workers_in_order(state))).id
@@ -192,7 +191,7 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     # A search for several headings has the section of each first.
     asked = {page_of(hit.url) for query in named for hit in state.searches[query].hits[: query.count(";") + 1]}
     may_be_whole = not worker.round and (not is_long or spread >= _SPREAD)
-    for around in range(2 if worker.round else AROUND + 1):
+    for around in (0, 1):
         for place, page in enumerate(pages):
             is_best, seen, own = not place and may_be_whole, _seen(state, page.url), _shown_tokens(page)
             gets_all = around or place == len(pages) - 1 or (is_best and tokens(page.text) <= _BEST_PAGE * left)
@@ -202,7 +201,7 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
             room = own + left if gets_all else left // share
             if is_best or room >= LEAST:
                 hit = [_place_of(one) for one in hits if page_of(one.url) == page.url]
-                beside = max(around, bool(seen)) if place < _WITH_NEIGHBOURS else 0
+                beside = around if worker.round or not place else int(bool(seen))
                 shown = shown_parts(page.text, hit, room, seen, around=beside, always=is_best)
                 pages[place] = page._replace(shown=shown)
                 left -= _shown_tokens(pages[place]) - own
@@ -224,7 +223,7 @@ def _place_of(hit: Hit) -> Place:
 def _most_tokens(config: ResearchConfig, round_: int, iteration: int, window: int, *, first: bool) -> int:
     """Return how many tokens of pages a reading is shown: later readings have less, for the session has one bill."""
     if round_:
-        return _GAP_TOKENS * config.iterations
+        return _GAP_TOKENS + _GAP_MORE * (config.iterations - 1)
     if iteration > 1:
         return _LATER_TOKENS
     return min(_LARGE_TOKENS, max(_FIRST_TOKENS, window // 6)) if first else _BESIDE_TOKENS

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from pipeline.text.cleaning import one_line, tokens
 from pipeline.text.quotes import Span
 
-AROUND = 2  # sections on each side of one in which something was found
+_AROUND = 1  # sections on each side of one in which something was found
 OMITTED = "[…]"
 LEAST = 200  # tokens of room in which a further page is shown
 _PIECE = 600  # tokens of a part of a section that is left out or shown by itself
@@ -83,7 +83,7 @@ def shown_parts(
     room: int,
     before: Iterable[tuple[int, int]] = (),
     *,
-    around: int = AROUND,
+    around: int = _AROUND,
     always: bool = True,
 ) -> tuple[Span, ...]:
     """Return the parts of a page that fit ``room`` tokens: all of it if it is short or ``always`` is set; else the sections in
@@ -198,5 +198,9 @@ def with_marks(text: str, shown: Sequence[Span], before: Iterable[tuple[int, int
             inside = [section for section in hidden if last < section.span.end and section.span.start < first]
             named_here = [names[section] for section in inside if section in names]
             parts.append(f"[… left out: {'; '.join(named_here)}]" if named_here else OMITTED)
-        parts.append(text[first:end].strip("\n"))
+        part = text[first:end].strip("\n")
+        for section in sections:
+            if section.anchor and first <= section.span.start < end:  # a mark for links, which nobody quotes
+                part = part.replace(f"{section.heading} {{#{section.anchor}}}", section.heading, 1)
+        parts.append(part)
     return "\n\n".join(filter(None, parts))

@@ -92,7 +92,7 @@ def test_newer_pages_come_first_only_where_the_present_state_is_asked_for() -> N
     assert "corpus:g.md" in chosen_pages(state, worker, 2)
 
 
-def test_only_the_best_pages_are_shown_beyond_what_was_hit_and_in_a_large_window_whole() -> None:
+def test_only_the_best_page_is_shown_beyond_what_was_hit_and_in_a_large_window_whole() -> None:
     state, worker = _state()
     state.config = state.config.model_copy(update={"pages_per_iteration": 4})
     worker.iterations = [Iteration("", ("one",))]
@@ -106,9 +106,9 @@ def test_only_the_best_pages_are_shown_beyond_what_was_hit_and_in_a_large_window
     def shown() -> list[int]:
         return [sum(text[start:end].count("## ") for start, end in one.shown) for one in sources_of(state, worker, 1, context)]
 
-    assert shown() == [5, 5, 5, 1]
+    assert shown() == [3, 1, 1, 1]
     state.config = state.config.model_copy(update={"context_tokens": 200_000})
-    assert shown() == [40, 5, 5, 1]
+    assert shown() == [40, 1, 1, 1]
 
 
 def test_the_section_that_the_last_reading_searched_for_is_shown_whole_beside_pages_that_questions_bring() -> None:

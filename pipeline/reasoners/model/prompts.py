@@ -78,8 +78,9 @@ def schema_of(answer: type[q.Reply]) -> dict[str, Any]:
 
 View = dict[str, Any]
 
-_SNIPPET = 300  # characters of a hit, or of a line of what is known from before
-_HITS, _OF_ONE_PAGE = 2_000, 2  # tokens of hits that a plan is made from, and hits of the same page
+_SNIPPET = 300  # characters of a line of what is known from before
+_HIT = 150  # characters of a hit: more hits say more of what there is than longer ones
+_HITS, _OF_ONE_PAGE = 1_600, 2  # tokens of hits that a plan is made from, and hits of the same page
 _RECALLED = 1_500  # tokens of what earlier nights found
 _BLOCK = 16  # facts
 _ANSWER = 900  # characters of an earlier answer in a talk
@@ -104,7 +105,7 @@ def view_of(question: q.Question[Any], delimiters: Delimiters, limit: int) -> Vi
             few = [hit for place, hit in enumerate(question.hits) if pages[:place].count(pages[place]) < _OF_ONE_PAGE]
             dates = [f", {hit.published}" if hit.published else "" for hit in few]
             found = (
-                f"- {one_line(hit.title)} ({_place_of(hit.url, hit.heading)}{date}): {one_line(hit.snippet, _SNIPPET)}"
+                f"- {one_line(hit.title)} ({_place_of(hit.url, hit.heading)}{date}): {one_line(hit.snippet, _HIT)}"
                 for hit, date in zip(few, dates, strict=True)
             )
             known = question.recalled  # what earlier nights found, without keys, because it is no evidence
