@@ -197,7 +197,7 @@ def extend_plan(step: s.ExtendPlan, state: SessionState) -> StepResult:
 
     Each open question is searched for by itself, for only what was searched for can be said not to be found; and so are the
     last queries, which nobody made, and first: a model finds the words of the pages where the user's own are others. Of 15 open
-    questions the questions alone bring 6 answers, these 14; with six instead of three, of 90 essential facts 79 are shown, not 74.
+    questions the questions alone bring 6 answers, these 14; of 90 facts that matter six of them show 79, three 74.
     """
     number = sum(node.is_gap for node in search_nodes(state))
     questions = tuple(gap.question for gap in state.analyses[step.round].gaps or ())[:MAX_GAPS]
