@@ -203,6 +203,7 @@ def test_an_answer_holds_quotes_of_stored_pages(called: Call) -> None:
     assert all(one["quote"] for one in done["citations"])
     assert done["citations"]
     assert not called("ask", question="Who painted the chapel in Rome?")["found"]
+    assert "has the tag 'cheese'" in called("ask", question="How do pumps behave?", scope="#cheese")
 
 
 def test_why_leads_from_a_sentence_to_its_quotes(called: Call) -> None:
