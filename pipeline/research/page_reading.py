@@ -24,7 +24,7 @@ from pipeline.text.page_sections import LEAST, Place, shown_parts, with_marks
 from pipeline.text.questions import parse_question
 from pipeline.text.quotes import Span
 from pipeline.text.wording import counted
-from pipeline.text.words import DEFAULT_LANGUAGE, word_count
+from pipeline.text.words import word_count
 
 _FIRST_TOKENS, _BESIDE_TOKENS = 15_500, 8_000  # of pages in the first readings: of the plan's first worker, and of the others
 _LARGE_TOKENS = 24_000  # of the plan's first worker, if a sixth of the window is that much
@@ -90,8 +90,7 @@ async def read_plainly(step: PlainReading, state: SessionState, context: StepCon
     sources = sources_of(state, worker, step.iteration, context)
     known = survey_statistics(state)
     asked = dict.fromkeys((state.query, *_questions_of(state, worker, _view_of(state, worker, step.iteration))))
-    language = known.language or DEFAULT_LANGUAGE
-    choices = {question: choose(parse_question(question, language), sources, known, judged=True) for question in asked}
+    choices = {question: choose(parse_question(question, known.language), sources, known, judged=True) for question in asked}
     found = ((fact, question) for question, choice in choices.items() for fact in choice.passages)
     facts = {fact.id: fact.model_copy(update={"question": one_line(question, 400)}) for fact, question in found}.values()
     events = [_observed(step, source, state, [fact for fact in facts if fact.url == source.url]) for source in sources]

@@ -80,7 +80,8 @@ async def make_plan(step: s.Plan | s.PlainPlan, state: SessionState, context: St
     config, earlier = state.config, state.earlier
     window: int = getattr(context.reasoner, "context_window", 0)
     if not config.has_model or isinstance(step, s.PlainPlan):
-        asked = tuple(dict.fromkeys((state.query, *parse_question(state.query).parts)))
+        parts = parse_question(state.query).parts
+        asked = (state.query, *parts) if config.has_model else parts  # without a model the survey searched for the whole question
         plain = Perspective(id=BASIC, name="The question itself", focus="What the sources say to the question", questions=asked)
         nodes = plan_of((plain,), validates=config.has_model)
         return StepResult((e.PlanCreated(perspectives=(plain,), nodes=nodes, window=window),))
@@ -245,9 +246,8 @@ def start_worker(step: s.StartWorker, state: SessionState) -> StepResult:
     number = state.gap_rounds if node.is_gap else 0
     started = e.WorkerStarted(worker_id=node.id, perspective_id=node.perspective, round=number)
     pages = () if number or not state.config.has_model else recalled_pages(state, view)
-    queries = new_queries(view.queries or view.questions, (), MOST_QUERIES if number else state.config.queries_per_thought)
-    if not state.config.has_model:
-        queries = tuple(text for text in view.questions if text != state.query)
+    asked = () if state.config.has_model else (state.query,)  # the survey searched for it
+    queries = new_queries(view.queries or view.questions, asked, MOST_QUERIES if number else state.config.queries_per_thought)
     thought = e.WorkerThought(worker_id=node.id, iteration=1, seconds=0.0, reasoning="", queries=queries, pages=pages)
     return StepResult((started, thought))
 

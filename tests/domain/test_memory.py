@@ -118,9 +118,7 @@ def test_at_most_forty_statements_are_recalled() -> None:
 def test_searches_of_sessions_on_a_like_question_are_recalled_and_fruitless_ones_of_nearly_the_same_only() -> None:
     same = "How does a write-ahead log survive a power cut or a crash?"
     way = Procedure(queries=("wal fsync",), fruitless=("wal astrology",))
-    found = recalled(
-        on(same, procedures=(way,)), on("How is bread baked?", procedures=(Procedure(queries=("bread",)),))
-    )
+    found = recalled(on(same, procedures=(way,)), on("How is bread baked?", procedures=(Procedure(queries=("bread",)),)))
     assert (found.queries, found.fruitless) == (("wal fsync",), ("wal astrology",))
     other = on("When does a power cut hurt?", procedures=(way,))
     assert recalled(other).fruitless == ()
