@@ -15,7 +15,7 @@ import pytest
 from pipeline.errors import ResearchError, TemplateInvalid
 from pipeline.site import pages
 from pipeline.site.paths import encoded, file_of, page_of
-from tests.site.scratch import TEMPLATES, Scratch, note, read, scratch_vault
+from tests.site.scratch import TEMPLATES, Scratch, note, scratch_vault
 
 
 @pytest.fixture
@@ -175,14 +175,3 @@ def test_every_name_that_a_template_is_given_is_told(value: type) -> None:
 def test_every_template_is_told() -> None:
     told = (TEMPLATES / "README.md").read_text()
     assert [path.name for path in TEMPLATES.glob("*.j2") if f"`{path.name}`" not in told] == []
-
-
-def test_what_a_passage_says_describes_a_report_and_not_its_boxes_or_its_place() -> None:
-    draft = read("> [!abstract] Nearest\n> > The words.\n> >\n> > — [[a|A place]]\n> >\n> > - [ ] useful\n> > - [ ] wrong\n")
-    assert draft.summary == "The words."
-    assert "useful" not in "".join(draft.text)
-
-
-def test_the_text_of_a_marked_block_can_be_quoted() -> None:
-    draft = read("> “Quoted *words*.”\n\n^q-1\n\nPlain text. ^q-2\n")
-    assert draft.blocks == {"q-1": ("Quoted words.", ""), "q-2": ("Plain text.", "")}
