@@ -111,7 +111,7 @@ def digest(console: Console, day: str | None, html: bool) -> None:
         "heading": heading_of(found),
         "seconds": night.seconds,
         "usd": found.usd,
-        "left_out": found.left_out,
+        "left_out": len(night.left_out),
         "questions": [],
         "problems": found.problems,
     }

@@ -367,9 +367,10 @@ class Night:
         return {entry.query_id: entry for entry in self.ended}
 
     @property
-    def left_out(self) -> tuple[n.QuerySkipped, ...]:
-        """The skipped queries that no run of the night worked on."""
-        return tuple(entry for batch in self.batches for entry in batch.skipped if entry.query_id not in self.last)
+    def left_out(self) -> dict[str, n.QuerySkipped]:
+        """The skipped queries that no run of the night worked on, by id, as the last run left them."""
+        skipped = {entry.query_id: entry for batch in self.batches for entry in batch.skipped}
+        return {name: entry for name, entry in skipped.items() if name not in self.last}
 
     @property
     def not_made(self) -> tuple[str, ...]:

@@ -148,13 +148,13 @@ def night_view(model: VaultModel, night: Night) -> View:
             found[group].append({"link": link, "outcome": outcome, "reason": entry.reason})
         elif card:
             found[group].append(best_link(card) if group == "quiet" else entry_of(model, card))
-    skipped = grouped((entry.reason, entry.query) for entry in night.left_out)
+    skipped = grouped((entry.reason, entry.query) for entry in night.left_out.values())
     cost = model.costs[night.date]
     return {
         "title": f"Night of {translations.day(night.date)}",
         "words": outcome_words(_outcomes(model, night).elements()),
         **{group.replace("-", "_"): rows for group, rows in found.items()},
-        "skipped": [{"reason": reason, "queries": tuple(dict.fromkeys(queries))} for reason, queries in skipped.items()],
+        "skipped": [{"reason": reason, "queries": queries} for reason, queries in skipped.items()],
         "not_made": night.not_made,
         "unread": night.batches[-1].started.unread,
         "zone": night.batches[-1].zone or "UTC",
@@ -294,11 +294,6 @@ class Digest:
     problems: tuple[str, ...]
 
     @property
-    def left_out(self) -> int:
-        """How many questions were skipped."""
-        return len({entry.query_id for entry in self.night.left_out})
-
-    @property
     def usd(self) -> float:
         """What the runs cost that came to their end."""
         return sum(batch.end.cost.charged_usd for batch in self.night.batches if batch.end)
@@ -360,7 +355,8 @@ def _lines(digest: Digest) -> Iterator[tuple[str, str, Card | None]]:
     """The digest in lines without control characters, what changed first: kind, text, and the card of a report."""
     groups = grouped((group_of(one.status, card), (one, card)) for one, card in digest.questions)
     cost = f", {money(digest.usd)}" if digest.usd else ""
-    left_out = f"; {translations.count(digest.left_out, 'question')} left out" if digest.left_out else ""
+    skipped = len(digest.night.left_out)
+    left_out = f"; {translations.count(skipped, 'question')} left out" if skipped else ""
     took = duration(digest.night.seconds) if digest.night.seconds else "interrupted"
     lines: list[tuple[str, str, Card | None]] = [("summary", f"{heading_of(digest)} ({took}{cost}{left_out})", None)]
     for group, title in _GROUPS.items():
