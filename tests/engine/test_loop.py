@@ -89,6 +89,13 @@ def test_what_a_model_cannot_read_or_plan_is_done_without_it_and_the_report_says
     assert {worker.status for worker in state.workers.values()} == {"completed"}
     if call == "plan":
         assert next(view.questions[0] for view in state.perspectives.values()) == state.query
+    assert all(fact.question for fact in state.facts.values())  # that it answers
+
+
+def test_without_a_model_the_survey_is_the_search_for_the_question_and_the_plan_does_not_repeat_it() -> None:
+    state = research(Journal(), reasoner="extractive")
+    assert [(view.questions, view.queries) for view in state.perspectives.values()] == [((), ())]
+    assert not state.searches
 
 
 @pytest.mark.parametrize("call", ["report:1", "check"])

@@ -36,6 +36,7 @@ def test_a_narrow_question_gets_few_passages_that_stand_in_the_page_and_seven_mo
     for fact in (*choice.passages, *choice.more):
         assert normalised(manual.text)[fact.start :].startswith(normalised(fact.quote))
         assert fact.digest == manual.digest
+        assert fact.question == ""  # its session has it
 
 
 def test_a_broad_question_gets_the_section_with_most_of_the_best_passages_whole_and_in_order() -> None:
