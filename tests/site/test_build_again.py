@@ -47,6 +47,16 @@ def test_a_changed_quote_changes_the_page_that_cites_it_and_a_changed_title_thos
     assert not {"my/mine.html", "reports/2026/r2.html"} & written
 
 
+def test_a_note_that_appears_mends_the_links_to_it(scratch: Scratch) -> None:
+    assert '<span class="internal broken">nowhere</span>' in scratch.html("reports/2026/r2.html")
+    scratch.write("my/nowhere.md", "Here.")
+    scratch.build()
+    assert '<a class="internal" href="../../my/nowhere.html">nowhere</a>' in scratch.html("reports/2026/r2.html")
+    scratch.remove("my/nowhere.md")
+    assert scratch.build().removed[:1] == ("my/nowhere.html",)
+    assert '<span class="internal broken">nowhere</span>' in scratch.html("reports/2026/r2.html")
+
+
 def test_a_page_that_was_lost_or_altered_is_made_again_and_no_other(scratch: Scratch) -> None:
     whole = scratch.files()
     lost = min(path for path in whole if path.startswith("search/w-"))
