@@ -34,10 +34,12 @@ async def _serve(folder: Path, index: Path) -> None:
         from pipeline.ops.mcp_tools import Library
 
         library = Library(load_workspace(folder), index)
-        preparing = asyncio.create_task(library.prepare())
+        loading = asyncio.create_task(library.load_model())
         server = await asyncio.to_thread(import_module, "pipeline.ops.mcp_server")
     finally:
         gc.freeze()  # what was imported stays
         gc.enable()
+    preparing = asyncio.create_task(library.prepare())
     await server.serve(library, sys.stdin.buffer, sys.stdout.buffer)
+    loading.cancel()
     preparing.cancel()

@@ -114,13 +114,21 @@ class Library:
         self._kept = index.with_name("summaries.json")
         with suppress(OSError):  # there are none yet
             files.write(self._kept, files.read_bytes(summaries_of(workspace.folder)))
-        self._pages = PassageSearch(index, store=self._store, meaning=Meaning(LocalEmbedder(model), 0.0) if model else None)
+        self._embedder = LocalEmbedder(model) if model else None
+        meaning = Meaning(self._embedder, 0.0) if self._embedder else None
+        self._pages = PassageSearch(index, store=self._store, meaning=meaning)
         self.takes_questions = workspace.queue.settings.mcp.enqueue
 
-    async def prepare(self) -> None:
-        """Index the pages that are not indexed yet and load the model of vectors, before the first search waits for both."""
+    async def load_model(self) -> None:
+        """Load the model of vectors, if there is one: most of it happens beside whatever is imported meanwhile."""
         with suppress(ResearchError):  # the search says what is wrong
-            await self._pages.find("any words", [one.id for one in self._summaries()], 0)
+            if self._embedder:
+                await self._embedder.embed(["any words"])
+
+    async def prepare(self) -> None:
+        """Index the pages that are not indexed yet, before the first search waits for it."""
+        with suppress(ResearchError):
+            await self._pages.page("", {one.id for one in self._summaries()})
 
     def _known(self) -> SessionIndex:
         return read_all(self._store, self._kept)
