@@ -110,7 +110,7 @@ def digest(console: Console, day: str | None, html: bool) -> None:
         "night": night.date,
         "heading": heading_of(found),
         "seconds": night.seconds,
-        "usd": found.usd,
+        "usd": night.cost.charged_usd,
         "left_out": len(night.left_out),
         "questions": [],
         "problems": found.problems,

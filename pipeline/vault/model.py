@@ -332,7 +332,8 @@ def readings_by_url(cards: Iterable[Card]) -> dict[str, list[tuple[Card, Reading
 class Batch:
     """One run over the queue, and the day of its night.
 
-    ``zone`` is that of the night, "" in logs that do not say it. ``not_made``: why the vault or the site could not be built.
+    ``zone`` is that of the night, "" in logs that do not say it. ``embedded`` is what vectors cost. ``not_made``: why
+    the vault or the site could not be built.
     """
 
     id: str
@@ -342,6 +343,7 @@ class Batch:
     skipped: tuple[n.QuerySkipped, ...]
     ended: tuple[n.QueryEnded, ...]
     end: n.BatchEnded | None
+    embedded: Cost
     not_made: tuple[str, ...]
 
 
@@ -349,12 +351,13 @@ class Batch:
 class Night:
     """All batches of one night, which lasts from noon to noon where the log says in which zone; else of one UTC date.
 
-    ``began`` is when the first of them began, as ``times_of`` says.
+    ``began`` is when the first of them began, as ``times_of`` says; ``cost`` is that of its sessions and of what it embedded.
     """
 
     date: str
     batches: tuple[Batch, ...]
     began: datetime
+    cost: Cost
 
     @property
     def ended(self) -> tuple[n.QueryEnded, ...]:
@@ -407,19 +410,6 @@ class VaultModel:
         same = self.of_query[card.query_id] if card.query_id else []
         return [one for one in takewhile(lambda one: one is not card, same) if one.has_report][::-1]
 
-    @cached_property
-    def costs(self) -> dict[str, Cost]:
-        """What each night cost, by its date. The log has each session's sum so far, which earlier nights are a part of."""
-        sums: dict[str, Cost] = {}
-        found = {}
-        for night in self.nights:
-            parts = []
-            for entry in night.ended:
-                parts.append(minus(entry.cost, sums.get(entry.session, Cost())))
-                sums[entry.session] = entry.cost
-            found[night.date] = total(parts)
-        return found
-
 
 def times_of(began: Mapping[str, tuple[str, str]]) -> dict[str, datetime]:
     """Return when each stream began, by id; ``began`` has the time that its event says, and the id of the one before it, or "".
@@ -443,7 +433,14 @@ def nights_from(batches: Iterable[Batch]) -> tuple[Night, ...]:
     times = times_of({name: (batch.started.at, batch.started.after) for name, batch in found.items()})
     latest_first = sorted(found.values(), key=lambda batch: (times[batch.id], batch.id), reverse=True)
     by_night = grouped((batch.night, batch) for batch in latest_first)
-    return tuple(Night(date, tuple(same[::-1]), times[same[-1].id]) for date, same in reversed(by_night.items()))
+    nights, sums = list[Night](), dict[str, Cost]()  # the log has each session's sum so far, which earlier nights are a part of
+    for date, same in reversed(by_night.items()):
+        parts = [batch.embedded for batch in same]
+        for entry in (entry for batch in reversed(same) for entry in batch.ended):
+            parts.append(minus(entry.cost, sums.get(entry.session, Cost())))
+            sums[entry.session] = entry.cost
+        nights.append(Night(date, tuple(reversed(same)), times[same[-1].id], total(parts)))
+    return tuple(nights)
 
 
 class Values:
@@ -574,6 +571,7 @@ def batch_of(store: EventStore, batch_id: str) -> Batch | None:
         tuple(event for event in history if isinstance(event, n.QuerySkipped)),
         tuple(event for event in history if isinstance(event, n.QueryEnded)),
         next((event for event in reversed(history) if isinstance(event, n.BatchEnded)), None),
+        total(event.cost for event in history if isinstance(event, n.PassagesEmbedded)),
         tuple(f"{event.part}: {event.reason}" for event in history if isinstance(event, n.VaultFailed)),
     )
 

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from pipeline.vault.notes.mornings import nights_in
+from pipeline.domain.events import night_events as n
+from pipeline.domain.values import Cost
+from pipeline.vault.notes.mornings import digest_of, nights_in, text_of
 from tests.commanding import said
 from tests.fakes import MemoryStore
-from tests.vault.builders import PAGES, Story, Workplace, built, fact, night
+from tests.vault.builders import PAGES, Scribe, Story, Workplace, built, fact, night
 
 
 def _text(place: Workplace, start: str) -> str:
@@ -66,6 +68,18 @@ def test_a_night_by_a_clock_that_was_ahead_hides_none_that_came_after_it(tmp_pat
     assert "superseded_by" not in reports["bbbb"]
     assert "earlier_reports: 1" in reports["bbbb"]
     assert "earlier_reports" not in reports["aaaa"]
+
+
+def test_note_and_digest_of_a_night_say_one_cost_that_of_runs_that_were_killed_and_of_vectors_too(tmp_path: Path) -> None:
+    store = MemoryStore()
+    night(store, Story(store).whole())
+    del store.streams["batch-2026-11-21t020000-ab12"][-1]
+    vectors = n.PassagesEmbedded(model="m", passages=9, cost=Cost(usd=0.5))
+    Scribe(store, "batch-2026-11-21t030000-cd34").note_batch(n.BatchStarted(due=()), vectors)
+    place = built(tmp_path, store)
+    assert "\ncost_usd: 0.53\n" in _text(place, "nights/")
+    assert "$0.53" in _text(place, "Home")
+    assert "$0.53" in "\n".join(text_of(digest_of(store, nights_in(store)[0][-1]), str))
 
 
 def test_a_vault_without_any_session_says_what_to_do(tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def night_note(model: VaultModel, night: Night) -> Note:
         "done": sum(len(view[name]) for name in ("changed", "answered", "passages", "quiet")),
         "not_found": len(view["not_found"]),
         "failed": len(view["failed"]),
-        "cost_usd": round(model.costs[night.date].charged_usd, 6),
+        "cost_usd": round(night.cost.charged_usd, 6),
     }
     properties = properties_of("night", view["title"], own, created=timestamp(night.began))
     return Note(f"nights/{night.date}", "night", properties, view)
@@ -149,7 +149,7 @@ def night_view(model: VaultModel, night: Night) -> View:
         elif card:
             found[group].append(best_link(card) if group == "quiet" else entry_of(model, card))
     skipped = grouped((entry.reason, entry.query) for entry in night.left_out.values())
-    cost = model.costs[night.date]
+    cost = night.cost
     return {
         "title": f"Night of {translations.day(night.date)}",
         "words": outcome_words(_outcomes(model, night).elements()),
@@ -263,7 +263,7 @@ def picture(model: VaultModel, owner: str) -> GeneratedFile:
     most = max([1, *(count.total() for count in counts)])
     bars = []
     for place, (night, count) in enumerate(zip(nights, counts, strict=True)):
-        cost = money(model.costs[night.date].charged_usd)
+        cost = money(night.cost.charged_usd)
         words = f"{translations.day(night.date)}: {outcome_words(count.elements())}, {cost}"
         at, bar, top = f'x="{place * _STEP + 2}"', f"<title>{words}</title>", float(_HIGH)
         for name, (colour, _) in _COLOURS.items():
@@ -292,11 +292,6 @@ class Digest:
     night: Night
     questions: tuple[tuple[QueryEnded, Card | None], ...]
     problems: tuple[str, ...]
-
-    @property
-    def usd(self) -> float:
-        """What the runs cost that came to their end."""
-        return sum(batch.end.cost.charged_usd for batch in self.night.batches if batch.end)
 
 
 def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
@@ -354,7 +349,8 @@ def html_of(digest: Digest, place_of: Callable[[Card], str]) -> str:
 def _lines(digest: Digest) -> Iterator[tuple[str, str, Card | None]]:
     """The digest in lines without control characters, what changed first: kind, text, and the card of a report."""
     groups = grouped((group_of(one.status, card), (one, card)) for one, card in digest.questions)
-    cost = f", {money(digest.usd)}" if digest.usd else ""
+    usd = digest.night.cost.charged_usd
+    cost = f", {money(usd)}" if usd else ""
     skipped = len(digest.night.left_out)
     left_out = f"; {translations.count(skipped, 'question')} left out" if skipped else ""
     took = duration(digest.night.seconds) if digest.night.seconds else "interrupted"
