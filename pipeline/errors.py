@@ -9,7 +9,6 @@
     │   └── CorpusUnusable                 the documents' folder is missing, unreadable or empty
     ├── NoWorkspace                    10  there is no queries.yaml here
     ├── WorkspaceLocked                11  another run works here
-    ├── QueueUnavailable               12  the queue of a distributed run cannot be reached
     ├── SystemRefused                  12  the disk, a permission or the terminal does not allow what has to be done
     ├── LogError                       20  the event log cannot be trusted
     │   ├── VersionConflict                somebody else appended first
@@ -125,13 +124,6 @@ class SystemRefused(ResearchError):
     """The disk, a permission or the terminal does not allow what has to be done."""
 
     exit_code = ExitCode.SYSTEM
-
-
-class QueueUnavailable(ResearchError):
-    """The queue of a distributed run cannot be reached. What was asked of it may or may not have been done; it may pass later."""
-
-    exit_code = ExitCode.SYSTEM
-    retryable = True
 
 
 class LogError(ResearchError):

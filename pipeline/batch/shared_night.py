@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import partial
 
 from pipeline.batch.due_queries import Decision, split_at_limit
 from pipeline.batch.night_result import batch_ended, ended_event, failed_event, result_of, spent_since
@@ -76,7 +75,8 @@ def close_batch(store: EventStore, nights: Nights, batch: str, context: RunConte
         night, events = nights.unfinished(), list(decode_all(record.data for record in store.load(batch)))
         if night is None or any(isinstance(event, n.BatchEnded) for event in events):
             return
-        jobs, (cause, reason) = nights.jobs(batch), night.halt if night.halt[0] else ("cap", PASSED)
+        jobs = nights.jobs(batch)
+        cause, reason = night.halt if night.halt[0] else ("cap", PASSED)
         new: list[n.QueryEnded | n.QuerySkipped] = []
         for job in jobs:
             if job.result:
@@ -103,7 +103,6 @@ class NightWorker:
     store: EventStore
     nights: Nights
     context: RunContext
-    machine: str = ""
     prepare: Callable[[SessionState, SharedPart | None], StepContext] | None = None
     build: Callable[[str], object] | None = None
     look: Callable[[], Collection[str]] = tuple
@@ -161,11 +160,10 @@ class NightWorker:
         following = asyncio.create_task(follow())
         try:
             await asyncio.to_thread(self.store.take_over, name)
-            session = await asyncio.to_thread(ResearchSession.open, self.store, name)
-            share = await asyncio.to_thread(self.nights.take, name, session.state.version)
+            share = await asyncio.to_thread(self.nights.take, name)
             if share is None:
                 return None
-            result = await self._run(session, share, stop, attempts)
+            result = await self._run(share, stop, attempts)
             if isinstance(result, float):
                 self.say(f"{name}  put back", False)
                 return result
@@ -176,39 +174,44 @@ class NightWorker:
             following.cancel()
             await asyncio.to_thread(self.store.release, name)
 
-    async def _run(self, session: ResearchSession, share: Share, stop: Stop, attempts: int) -> n.QueryEnded | float:
+    async def _run(self, share: Share, stop: Stop, attempts: int) -> n.QueryEnded | float:
         """Run a session's loop, in a run of its own; return its result, or in how many seconds it may be tried again."""
-        state, night, now = session.state, share.night, self.context.now
+        state, job, night, now = SessionState(id=share.job.session), share.job, share.night, self.context.now
         end = None if night.ends_in_s is None else now() + timedelta(seconds=night.ends_in_s)
         context = replace(self.context, run_id=self.context.new_id(), stop=stop, deadline=end)
         context = replace(context, writing=timedelta(seconds=night.writing_s))
-        ended = partial(ended_event, state.query_id, state.query, state)
-        if share.fruitless >= MOST_FRUITLESS and share.refused:
-            return ended("interrupted", f"no worker can take it: {reasons_of(share.refused)}", "cap")
+
+        def ended(status: str = "", reason: str = "", cause: str = "") -> n.QueryEnded:
+            return ended_event(job.query_id, job.query, state, status, reason, cause)
+
+        if share.fruitless >= MOST_FRUITLESS and job.refused:
+            return ended("interrupted", f"no worker can take it: {reasons_of(job.refused)}", "cap")
         if share.fruitless >= MOST_FRUITLESS:
             return ended(
                 "failed", f"{MOST_FRUITLESS} workers in a row were lost on it, or put it back, without recording anything"
             )
         assert self.prepare is not None  # noqa: S101 - else it takes no session
         try:
+            session = await asyncio.to_thread(ResearchSession.open, self.store, job.session)
+            state = session.state
             step_context = self.prepare(state, share if night.caps != Caps() else None)
             accept_handoff(session, self.store, context)
             async with ending_at(end, now, stop):
                 await run_session(session, self.store, step_context, context)
             complete_handoff(session, self.store, context)
         except UsageError as error:  # this machine is not set up for it; another may be
-            await asyncio.to_thread(share.refuse, self.machine, error.message)
+            await asyncio.to_thread(share.refuse, self.context.agent.agent, error.message)
             self.say(f"{state.id}  refused, this machine is not set up for it: {error.message}", True)
             return 2.0**attempts
         except ProviderRefused as error:
             why = one_line(str(error), 500)
             await asyncio.to_thread(self.nights.halt, night.batch, "refused", why)
             return ended("interrupted", why, "refused")
-        except LogError:
+        except (VersionConflict, LogUnwritable):
             raise
         except Exception as error:  # noqa: BLE001 - a bug in one session must not end the others
             if not (isinstance(error, StepError) and error.outage):
-                return failed_event(state.query_id, state.query, state, error)
+                return failed_event(job.query_id, job.query, state, error)
             pause_s = max(FIRST_PAUSE_S * 2.0**attempts, error.outage.after_s)
             can_wait = attempts < MOST_OUTAGES and pause_s <= min(LONGEST_PAUSE_S, context.gathering_left_s())
             return pause_s if error.outage.was_up and can_wait else ended("interrupted", reason_of(error), "outage")

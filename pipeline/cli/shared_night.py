@@ -23,9 +23,8 @@ from pipeline.batch.shared_night import NightWorker, open_night
 from pipeline.cli.researching import Lines, batch_of, context_of, in_its_night, prepare, run_async, sessions_at_once
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, environment_of
 from pipeline.config.services import LOCAL
-from pipeline.domain.budget import Budget, SharedPart
+from pipeline.domain.budget import Budget
 from pipeline.domain.events.json_codec import decode
-from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
 from pipeline.engine.stopping import RunContext
 from pipeline.errors import ExitCode
@@ -33,7 +32,6 @@ from pipeline.ops.change_watching import Feed
 from pipeline.ops.console_output import PRINTED
 from pipeline.ops.unattended import UnattendedRun
 from pipeline.ports.distribution import RESEARCH, WORKER, Night, entry_of
-from pipeline.research import StepContext
 from pipeline.text.times import night_of
 from pipeline.text.wording import counted
 from pipeline.wiring import postgres_adapters, workspace_adapters
@@ -120,7 +118,7 @@ async def _show(
                 nights.halt(batch, "cap", f"nobody took it; {who}")
         return ()
 
-    worker = NightWorker(env.store, nights, context, env.machine, look=look, look_s=LOOK_S)
+    worker = NightWorker(env.store, nights, context, look=look, look_s=LOOK_S)
     worker.build = lambda name: account.update(finish(name))
     worker.say = lambda line, is_problem: say_once(line) if is_problem else None
     engine = postgres_adapters.engine_of(env.workspace.folder, f"research run {env.machine}")
@@ -172,16 +170,14 @@ def work_on_jobs(
         context = replace(context_of(env, Lines(env.console).listen, run, until), deadline=until)
         async with aclosing(AdapterFactory(env.workspace, env.store, env.keys, pace=nights)) as factory:
 
-            def step_context(state: SessionState, part: SharedPart | None) -> StepContext:
-                return factory(state, Budget(name="night", shared=part))
-
             def look() -> Collection[str]:
                 entries = {entry_of(documents, name) for documents in ("", fingerprint()) for name in ("", machine)}
                 if entries != worker.entries:  # also at first
                     prepare(env.console, env.workspace, factory, ())
                 return entries
 
-            worker = NightWorker(env.store, nights, context, machine, step_context, look=look, say=say)
+            worker = NightWorker(env.store, nights, context, look=look, say=say)
+            worker.prepare = lambda state, part: factory(state, Budget(name="night", shared=part))
             if finish is not None:
                 worker.build = lambda batch: finish(in_its_night(env), batch)
             engine = postgres_adapters.engine_of(folder, f"{WORKER}{machine}", at_once, lease.total_seconds())

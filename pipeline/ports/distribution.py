@@ -53,15 +53,14 @@ class NightJob(NamedTuple):
 class Share(SharedPart, Protocol):
     """A session that this process may research now, and the night whose budget pays for it.
 
-    It is void once another process has taken the session. ``fruitless`` counts the takers in a row that recorded nothing,
-    ``refused`` are the machines that are not set up for the session. ``refusal`` is why the last refused call was refused, or "".
-    All methods but ``settle`` may raise ``LogError``: the database cannot be reached, or, as ``VersionConflict``, the share is
-    void.
+    It is void once another process has taken the session. ``fruitless`` counts the takers in a row that recorded nothing.
+    ``refusal`` is why the last refused call was refused, or "". All methods but ``settle`` may raise ``LogError``: the database
+    cannot be reached, or, as ``VersionConflict``, the share is void.
     """
 
     night: Night
+    job: NightJob
     fruitless: int
-    refused: Mapping[str, str]
     refusal: str
 
     def end(self, result: Mapping[str, Any]) -> None:
@@ -83,8 +82,8 @@ class Nights(Protocol):
     def advance(self) -> None:
         """Put in the queue what a night waits for and the queue lacks: sessions, else the closing, else the building."""
 
-    def take(self, session: str, version: int) -> Share | None:
-        """Take a session, at that version; None if it or its night is over. Earlier shares of it are void."""
+    def take(self, session: str) -> Share | None:
+        """Take a session; None if it or its night is over. Earlier shares of it are void."""
 
     def halt(self, batch: str, cause: str, reason: str) -> None:
         """Let nothing more start in a batch. The first reason counts."""

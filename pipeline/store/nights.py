@@ -46,10 +46,12 @@ select day, batch, extract(epoch from ends_at - clock_timestamp())::float8, writ
 # Nothing more may start in such a night.
 _OVER = "(halt <> '' or coalesce(ends_at - make_interval(secs => writing_s) <= clock_timestamp(), false))"
 _TAKE = f"""
-update night_jobs set turn = turn + 1, version = %(version)s,
-    fruitless = case when turn > 0 and %(version)s <= version + 1 then fruitless + 1 else 0 end
-where session = %(session)s and result is null and batch in (select batch from nights where state = 'open' and not {_OVER})
-returning turn, fruitless, refused
+with log as (select coalesce(max(version), 0) as last from streams where stream = %(session)s)
+update night_jobs set turn = turn + 1, version = last,
+    fruitless = case when turn > 0 and last <= version + 1 then fruitless + 1 else 0 end
+from log where session = %(session)s and result is null
+    and batch in (select batch from nights where state = 'open' and not {_OVER})
+returning turn, fruitless, session, query_id, query, entry, result, refused
 """  # noqa: S608 - no value from outside
 _MINE = """where batch = %s and session = %s and turn = %s and result is null
     and batch in (select batch from nights where state = 'open')"""
@@ -75,10 +77,9 @@ class PostgresShare:
 
     database: Database
     night: Night
-    session: str
+    job: NightJob
     turn: int
     fruitless: int
-    refused: Mapping[str, str]
     refusal: str = ""
 
     async def reserve(self, worst: Cost, calls: int) -> None:
@@ -93,7 +94,7 @@ class PostgresShare:
         def work(connection: Connection) -> None:
             sums = connection.execute(_SUMS, (self.night.batch,)).fetchone()
             if sums is None:
-                raise VersionConflict(f"the night of {self.session} has ended")
+                raise VersionConflict(f"the night of {self.job.session} has ended")
             spent, reserved = (
                 Cost(usd=nano / 1e9, total_tokens=tokens, calls=calls) for nano, tokens, calls in (sums[:3], sums[3:])
             )
@@ -123,7 +124,7 @@ class PostgresShare:
             try:
                 self.database.run(once)
             except LogError as error:
-                _log.info("a call of %s could not be settled: %s", self.session, error.message)
+                _log.info("a call of %s could not be settled: %s", self.job.session, error.message)
 
         asyncio.get_running_loop().run_in_executor(None, settle)
 
@@ -137,8 +138,8 @@ class PostgresShare:
 
     def _change(self, change: str, value: Jsonb) -> None:
         query = f"update night_jobs set {change} {_MINE}"  # noqa: S608 - no value from outside
-        if not _changed(self.database, query, value, self.night.batch, self.session, self.turn):
-            raise VersionConflict(f"{self.session} was taken over by another worker, or its night has ended")
+        if not _changed(self.database, query, value, self.night.batch, self.job.session, self.turn):
+            raise VersionConflict(f"{self.job.session} was taken over by another worker, or its night has ended")
 
 
 class PostgresNights:
@@ -169,12 +170,12 @@ class PostgresNights:
         """Put in the queue what a night waits for and the queue lacks."""
         self._database.transaction(_advance)
 
-    def take(self, session: str, version: int) -> PostgresShare | None:
+    def take(self, session: str) -> PostgresShare | None:
         """Begin a new turn of a session."""
 
         def work(connection: Connection) -> PostgresShare | None:
-            row, night = connection.execute(_TAKE, {"session": session, "version": version}).fetchone(), _unfinished(connection)
-            return PostgresShare(self._database, night, session, *row) if row and night else None
+            row, night = connection.execute(_TAKE, {"session": session}).fetchone(), _unfinished(connection)
+            return PostgresShare(self._database, night, NightJob(*row[2:]), row[0], row[1]) if row and night else None
 
         return self._database.transaction(work)
 

@@ -66,7 +66,7 @@ def nights(postgres_store_url: str) -> PostgresNights:
 def opened(nights: PostgresNights, *sessions: str, **night: Any) -> list[Share]:
     """A night with these sessions, each taken once."""
     nights.open(Night(DAY, "batch-night", **night), [job(name) for name in sessions])
-    return [share for name in sessions if (share := nights.take(name, 1))]
+    return [share for name in sessions if (share := nights.take(name))]
 
 
 def reserve(share: Share, worst: Cost, calls: int = 1) -> None:
@@ -123,7 +123,7 @@ class TestMoney:
         reserve(first, usd(0.6))
         reserve(first, usd(0.1))
         settle(first, usd(0.1), usd(0.05))
-        second = nights.take("s", 9)
+        second = nights.take("s")
         assert second
         with pytest.raises(BudgetSpent, match=r"0\.0500 spent"):
             reserve(second, usd(0.36))
@@ -147,7 +147,7 @@ class TestMoney:
         nights.open(Night(DAY, "batch-more", caps=Caps(0.5)), [job("s")])
         with pytest.raises(VersionConflict):
             reserve(share, usd(0.0))
-        taken = nights.take("s", 1)
+        taken = nights.take("s")
         assert taken
         reserve(taken, usd(0.5))
 
@@ -238,7 +238,7 @@ class Stage:
             return step_context_for(store, self.journal(state))
 
         entries = {entry_of(one, place) for one in ("", documents) for place in ("", name)}
-        worker = NightWorker(store, self.nights, context, name, prepare, look=lambda: entries, **options)
+        worker = NightWorker(store, self.nights, context, prepare, look=lambda: entries, **options)
         worker.say = lambda line, _problem: told.append(line)
         database = Database(self.url, lambda _connection: None, patience_s=0.0, program=f"{WORKER}{name}")
         self.engines[name] = PgQueuerEngine(database, at_once=at_once, lease_s=lease_s)
@@ -257,7 +257,7 @@ class Stage:
         """Open the night unless it is open, let the workers work until it is closed or built, and return its result."""
         if not self.nights.unfinished():
             await self.open()
-        working = [asyncio.create_task(worker.work(self.engines[worker.machine])) for worker in workers]
+        working = [asyncio.create_task(worker.work(self.engines[worker.context.agent.agent])) for worker in workers]
         async with asyncio.timeout(40):
             while (night := await asyncio.to_thread(self.nights.unfinished)) and (built or not night.closed):
                 await asyncio.sleep(0.05)
@@ -332,7 +332,7 @@ def test_one_of_the_workers_that_have_the_schedule_begins_the_night_also_when_it
                 begun.append(name)
 
             night.engines[name].scheduled = ("0 0 29 2 *", begin)
-        working = [asyncio.create_task(worker.work(night.engines[worker.machine])) for worker in workers]
+        working = [asyncio.create_task(worker.work(night.engines[worker.context.agent.agent])) for worker in workers]
         await asyncio.sleep(wait_s)
         for worker in workers:
             worker.context.stop.ask("over", 143)
@@ -448,9 +448,8 @@ def test_a_session_that_costs_worker_after_worker_is_given_up(
     night = stage(queue(query("pumps")))
     asyncio.run(night.open())
     (name,) = night.store.ids("session")
-    version = len(night.store.load(name))
     for _ in range(MOST_FRUITLESS):
-        share = night.nights.take(name, version)
+        share = night.nights.take(name)
         assert share
         for machine in not_set_up:
             share.refuse(machine, "no key for the model m")
@@ -469,7 +468,7 @@ def test_a_worker_ends_a_session_with_the_night_and_not_before(stage: Callable[.
 def test_a_night_that_nobody_goes_on_with_is_closed_and_says_why(stage: Callable[..., Stage]) -> None:
     night = stage(queue(query("pumps", machine="elsewhere"), query("valves")))
     asyncio.run(night.open())
-    share = night.nights.take(night.nights.jobs(night.batch)[0].session, 1)
+    share = night.nights.take(night.nights.jobs(night.batch)[0].session)
     assert share
     share.refuse("north", "no key for the model m")
     night.nights.halt(night.batch, "cap", "no worker can take it")

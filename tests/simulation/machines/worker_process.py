@@ -85,7 +85,7 @@ def run_worker(setup: Setup) -> None:
     agent = RunStarted(host=setup.machine, process=os.getpid(), program="test", agent=setup.machine)
     context = RunContext(f"run-{os.getpid()}", agent, stop=stop, listener=acknowledged)
     entries = (entry_of(), entry_of(machine=setup.machine))
-    worker = NightWorker(store, nights, context, setup.machine, prepare, look=lambda: entries, say=_say)
+    worker = NightWorker(store, nights, context, prepare, look=lambda: entries, say=_say)
 
     async def work() -> None:
         async def wake() -> None:
