@@ -31,7 +31,8 @@ from pipeline.research import StepContext
 from pipeline.text.cleaning import one_line
 from pipeline.text.times import timestamp
 
-MOST_FRUITLESS = 5  # workers that a session may cost without recording anything, or that may not be set up for it
+MOST_FRUITLESS = 5  # workers that a session may cost without recording anything
+MOST_REFUSALS = 6  # tries of a session that no connected worker is set up for: others may come
 MOST_OUTAGES = 4
 
 
@@ -184,8 +185,6 @@ class NightWorker:
         def ended(status: str = "", reason: str = "", cause: str = "") -> n.QueryEnded:
             return ended_event(job.query_id, job.query, state, status, reason, cause)
 
-        if share.fruitless >= MOST_FRUITLESS and job.refused:
-            return ended("interrupted", f"no worker can take it: {reasons_of(job.refused)}", "cap")
         if share.fruitless >= MOST_FRUITLESS:
             return ended(
                 "failed", f"{MOST_FRUITLESS} workers in a row were lost on it, or put it back, without recording anything"
@@ -200,9 +199,11 @@ class NightWorker:
                 await run_session(session, self.store, step_context, context)
             complete_handoff(session, self.store, context)
         except UsageError as error:  # this machine is not set up for it; another may be
-            await asyncio.to_thread(share.refuse, self.context.agent.agent, error.message)
+            refused = await asyncio.to_thread(share.refuse, self.context.agent.agent, error.message)
             self.say(f"{state.id}  refused, this machine is not set up for it: {error.message}", True)
-            return 2.0**attempts
+            if attempts < MOST_REFUSALS or set(await asyncio.to_thread(self.nights.workers)) - set(refused):
+                return min(2.0**attempts, 60.0)
+            return ended("interrupted", f"no worker can take it: {reasons_of(refused)}", "cap")
         except ProviderRefused as error:
             why = one_line(str(error), 500)
             await asyncio.to_thread(self.nights.halt, night.batch, "refused", why)

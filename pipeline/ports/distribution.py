@@ -66,8 +66,8 @@ class Share(SharedPart, Protocol):
     def end(self, result: Mapping[str, Any]) -> None:
         """End the job with its result."""
 
-    def refuse(self, machine: str, why: str) -> None:
-        """Note that a machine is not set up for the session."""
+    def refuse(self, machine: str, why: str) -> Mapping[str, str]:
+        """Note that a machine is not set up for the session, which is no loss; return all such machines, and why."""
 
 
 class Nights(Protocol):
@@ -93,6 +93,9 @@ class Nights(Protocol):
 
     def jobs(self, batch: str) -> Sequence[NightJob]:
         """Return the sessions of a batch in order."""
+
+    def workers(self) -> Sequence[str]:
+        """Return the names of the workers that are connected, sorted."""
 
     def close(self, batch: str, *, built: bool = False) -> None:
         """Note that the outcome of a batch is in the log; or that it is built, which ends it."""

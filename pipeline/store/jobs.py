@@ -1,8 +1,8 @@
 """The port ``JobEngine`` over pgqueuer: its queue in the database of the log, its claims, heartbeats and retries.
 
 pgqueuer runs in a thread with an event loop of its own, so that a long computation of a session does not look like death. It
-knows its jobs by number alone, so here each statement is bound to the jobs that still belong to this process: one that was frozen
-past its lease can neither end nor keep alive what another has now.
+knows its jobs by number alone, so here what ends a job or puts it back is bound to those that still belong to this process: one
+that was frozen past its lease ends nothing that another has now.
 """
 
 from __future__ import annotations

@@ -132,9 +132,10 @@ class PostgresShare:
         """End the job with its result."""
         self._change("result = %s", Jsonb(result))
 
-    def refuse(self, machine: str, why: str) -> None:
-        """Note that a machine is not set up for the session."""
-        self._change("refused = refused || %s", Jsonb({machine: why}))
+    def refuse(self, machine: str, why: str) -> Mapping[str, str]:
+        """Note that a machine is not set up for the session, which is no loss; return all such machines, and why."""
+        self._change("fruitless = 0, refused = refused || %s", Jsonb({machine: why}))
+        return {**self.job.refused, machine: why}
 
     def _change(self, change: str, value: Jsonb) -> None:
         query = f"update night_jobs set {change} {_MINE}"  # noqa: S608 - no value from outside

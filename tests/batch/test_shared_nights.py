@@ -20,6 +20,7 @@ pytest.importorskip("pgqueuer")
 import psycopg
 from click.testing import CliRunner
 
+from pipeline.batch import shared_night
 from pipeline.batch.due_queries import ANYWHERE, decide
 from pipeline.batch.night_result import BatchResult, result_of
 from pipeline.batch.session_pool import Batch
@@ -435,26 +436,42 @@ def test_a_worker_that_is_not_set_up_for_a_session_is_named_and_another_takes_it
     assert any("no key for the model m" in line for line in night.told["north"])
 
 
-@pytest.mark.parametrize(
-    ("not_set_up", "end"),
-    [
-        ((), ("failed", "", "5 workers in a row were lost on it, or put it back, without recording anything")),
-        (("south",), ("interrupted", "cap", "no worker can take it: south: no key for the model m")),
-    ],
-)
-def test_a_session_that_costs_worker_after_worker_is_given_up(
-    stage: Callable[..., Stage], not_set_up: tuple[str, ...], end: tuple[str, str, str]
-) -> None:
+def test_a_session_that_costs_worker_after_worker_is_given_up(stage: Callable[..., Stage]) -> None:
     night = stage(queue(query("pumps")))
     asyncio.run(night.open())
     (name,) = night.store.ids("session")
     for _ in range(MOST_FRUITLESS):
+        assert night.nights.take(name)
+    result = asyncio.run(night.run(night.worker("north")))
+    assert endings(result) == {"pumps": "failed"}
+    assert "5 workers in a row were lost on it" in result.ended[0].reason
+
+
+@pytest.mark.parametrize("another", [True, False])
+def test_machines_that_are_not_set_up_for_a_session_are_no_loss_and_are_named_where_no_other_is_connected(
+    stage: Callable[..., Stage], monkeypatch: pytest.MonkeyPatch, another: bool
+) -> None:
+    night = stage(queue(query("pumps")))
+    asyncio.run(night.open())
+    (name,) = night.store.ids("session")
+    for _ in range(MOST_FRUITLESS + 1):
         share = night.nights.take(name)
         assert share
-        for machine in not_set_up:
-            share.refuse(machine, "no key for the model m")
-    (ended,) = asyncio.run(night.run(night.worker("north"))).ended
-    assert (ended.status, ended.cause, ended.reason) == end
+        share.refuse("east", "no key for the model m")
+    monkeypatch.setattr(shared_night, "MOST_REFUSALS", 0)
+
+    def refuse(_state: SessionState, _part: Any) -> Any:
+        raise UsageError("no key for brave")
+
+    poor = night.worker("north")
+    poor.prepare = refuse
+    with psycopg.connect(night.url, application_name=f"{WORKER}{'south' if another else 'north'}"):
+        (ended,) = asyncio.run(night.run(poor, *([night.worker("south")] if another else []))).ended
+    if another:
+        assert ended.status == "complete"
+    else:
+        assert (ended.status, ended.cause) == ("interrupted", "cap")
+        assert ended.reason == "no worker can take it: east: no key for the model m; north: no key for brave"
 
 
 @pytest.mark.parametrize("left_s", [0.0, 3_600.0])
