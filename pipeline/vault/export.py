@@ -14,7 +14,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,17 +32,16 @@ from pipeline.text.addresses import path_of
 from pipeline.text.cleaning import one_line
 from pipeline.vault.model import Quoted, key_of, readings_by_url, stored_cards
 from pipeline.vault.note import BETWEEN_NAMES, block_id, citekey
-from pipeline.vault.output.escaping import WIKILINK, address, inert, linked_host, web_address
+from pipeline.vault.output.escaping import SIGNS, WIKILINK, address, inert, linked_host, web_address
 from pipeline.vault.output.markdown import flat
 from pipeline.vault.output.user_text import BOX
 
 _LONG_TAIL = 12  # hex digits of an address, where shorter ends of two keys are equal
 _DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
-_LONGEST = 600  # of a quote
+_LONGEST = 600  # characters of a quote
 _MARKDOWN = Options.ENABLE_TABLES | Options.ENABLE_FOOTNOTES
 # What only Obsidian reads: links, comments, blocks, callouts; and the fences and quotes that lines are in.
 _SESSION = re.compile(r" · \[\[sessions/[^\]]*\]\]")  # the way from a report to its own session, in a line of facts
-_NUMBER = re.compile(r"\d+[a-z]?")
 _USER_BLOCK = re.compile(
     r"(?:^#{1,6} [^\n]*\n\s*)?^[ \t]*%% begin (\S+) %%.*?^[ \t]*%% end \1 %%[ \t]*$", re.DOTALL | re.MULTILINE
 )
@@ -52,7 +50,6 @@ _QUOTED = re.compile(r"(?: {0,3}> ?)*")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _CALLOUT = re.compile(r"\[![a-z]+\][-+]? ?(.*)")
 _BLANKS = re.compile(r"\n{3,}")
-_LONGEST_QUOTE = 400
 BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome", "microsoft-edge", "brave-browser")
 _ON_A_MAC = ("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium")
 _PANDOC_READS = {"bibtex": "csljson"}  # else: CommonMark with what `portable` writes; raw HTML is text
@@ -149,11 +146,11 @@ def portable(body: str, sources: Sequence[CitedSource], note_of: Mapping[str, st
         block, source = place.removeprefix("^"), None if place else by_note.get(path)
         if link["embed"]:
             return ""
-        if block in quotes and _NUMBER.fullmatch(unicodedata.normalize("NFKD", words)):
+        if block in quotes and not words.strip(SIGNS):
             if block not in notes:
                 source, quote = quotes[block]
                 is_shown = _letters(quote.text)[:_TELLING] in letters
-                notes[block] = ("" if is_shown else f"“{inert(one_line(quote.text, _LONGEST_QUOTE))}” ") + _place(source, quote)
+                notes[block] = ("" if is_shown else f"“{inert(one_line(quote.text, _LONGEST))}” ") + _place(source, quote)
             return f"[^{list(notes).index(block) + 1}]"
         if source is None:
             return words

@@ -17,10 +17,10 @@ from pipeline.text import translations
 from pipeline.text.addresses import DOCUMENTS, path_of
 from pipeline.text.cleaning import name_slug, one_line, slug
 from pipeline.text.ranking import page_origin
+from pipeline.text.times import moment_of
 from pipeline.text.wording import bill
 from pipeline.vault.model import Card, CitedText, LoadedSession, VaultModel, numbers_of, signs
 from pipeline.vault.note import OWN_CLASS, Kind, View, block_id, grouped
-from pipeline.vault.output import escaping
 from pipeline.vault.output.escaping import Inert, Link, address, before_space, fenced, inert, linked_host, plain, superscript
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.markdown import flat, prose
@@ -409,7 +409,7 @@ def properties_of(
         "aliases": (shown,),
         "tags": tuple(dict.fromkeys(tags)),
         "cssclasses": (OWN_CLASS, f"{OWN_CLASS}-{kind}"),
-        "created": escaping.moment(created) if created else "",
+        "created": moment_of(created).replace(microsecond=0, tzinfo=None) if created else "",  # in UTC
         "status": status,
         "lang": language if language != translations.ENGLISH else "",
         **own,

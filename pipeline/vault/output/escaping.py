@@ -9,20 +9,18 @@ Five contexts, one function each: ``inert`` for running text, tables and heading
 backslash would show; ``address`` for a link to the outside; ``plain`` for a property, which a YAML emitter quotes
 afterwards; ``fenced`` for code.
 
-The numbers of citations come last, and times, which are in UTC.
+The numbers of citations come last.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from pipeline.text.cleaning import clean, one_line
-from pipeline.text.times import moment_of
 
 _ALWAYS = r"\\`*\[\]<>#^|$"
 _RISKY = re.compile(
@@ -193,19 +191,13 @@ def _encoded(part: str, lead: str = "") -> str:
     return lead + encoded.replace("::", "%3A%3A").replace("==", "%3D%3D").replace("~~", "%7E%7E").replace("://", "%3A//")
 
 
-_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-_LETTERS = "ᵃᵇᶜᵈᵉᶠᵍʰ"
-
-
-def moment(at: str) -> datetime:
-    """Return an envelope's time as a property holds it: UTC, whole seconds, no zone."""
-    return moment_of(at).replace(microsecond=0, tzinfo=None)
+SIGNS = "⁰¹²³⁴⁵⁶⁷⁸⁹ᵃᵇᶜᵈᵉᶠᵍʰ"  # of citations
 
 
 def superscript(number: int, place: int = -1) -> str:
     """Return a citation's sign: ``¹²``, with a letter when ``place`` (from 0) is given: ``¹²ᵃ``."""
-    letter = _LETTERS[place] if 0 <= place < len(_LETTERS) else ""
-    return str(number).translate(_SUPERSCRIPTS) + letter
+    letter = SIGNS[10 + place : 11 + place] if place >= 0 else ""
+    return "".join(SIGNS[int(digit)] for digit in str(number)) + letter
 
 
 def sentence(text: str) -> str:
