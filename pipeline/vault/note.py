@@ -10,7 +10,6 @@ name, then never meet two of them. ``names``, as in ``ResearchStarted``, says by
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -146,8 +145,7 @@ class Note:
     key: str = ""
 
 
-# The words of a key; a year in a date as a page gives it; what stands between the names of authors.
-_WORD = re.compile(r"[a-z0-9]+")
+# A year in a date as a page gives it; what stands between the names of authors.
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
 BETWEEN_NAMES = re.compile(r";|\band\b|&")
 # Never a title's telling word, in twelve languages. A key that was given out must not change: nor may this list.
@@ -191,5 +189,5 @@ def citekey(url: str, title: str = "", author: str = "", published: str = "", *,
 
 
 def _words(text: str) -> list[str]:
-    bare = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower().replace("'", "")
-    return [word[:_LONGEST_PART] for word in _WORD.findall(bare)]
+    _, *words = slug(f"x {text}", 100_000).split("-")  # of a text without Latin letters `slug` alone returns a digest
+    return [word[:_LONGEST_PART] for word in words]
