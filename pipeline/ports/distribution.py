@@ -22,8 +22,7 @@ class Night:
     """A night that is researched by workers. ``day`` is the day on which it ends, and its name; ``batch`` is its latest batch.
 
     It ends in ``ends_in_s`` seconds (None: without a limit); the gathering is over ``writing_s`` before.
-    ``halt`` is why nothing more may start, as a cause and in words. A ``closed`` batch has its outcome in the log; it is to be
-    built.
+    ``halt`` is why nothing more may start, as a cause and in words.
     """
 
     day: str
@@ -33,7 +32,6 @@ class Night:
     caps: Caps = Caps()  # noqa: RUF009 - it is frozen
     max_failures: int = 5
     halt: tuple[str, str] = ("", "")
-    closed: bool = False
 
 
 class NightJob(NamedTuple):

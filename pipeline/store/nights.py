@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pgqueuer.adapters.drivers.psycopg import SyncPsycopgDriver
+from pgqueuer.queries import SyncQueries
 from psycopg.types.json import Jsonb
 
 from pipeline.domain.budget import Budget, Caps, nano_usd
@@ -41,7 +43,7 @@ _JOB = "insert into night_jobs (batch, place, session, query_id, query, entry, r
 _UNFINISHED = "from nights where state <> 'built' order by day limit 1"
 _NIGHT = f"""
 select day, batch, extract(epoch from ends_at - clock_timestamp())::float8, writing_s,
-    cap_nano / 1e9::float8, cap_tokens, cap_calls, halt_cause, halt, state <> 'open' {_UNFINISHED}
+    cap_nano / 1e9::float8, cap_tokens, cap_calls, halt_cause, halt {_UNFINISHED}
 """  # noqa: S608 - no value from outside
 # Nothing more may start in such a night.
 _OVER = "(halt <> '' or coalesce(ends_at - make_interval(secs => writing_s) <= clock_timestamp(), false))"
@@ -237,8 +239,8 @@ def _unfinished(connection: Connection) -> Night | None:
     row = connection.execute(_NIGHT).fetchone()
     if row is None:
         return None
-    day, batch, ends_in_s, writing_s, *caps, cause, reason, closed = row
-    return Night(day, batch, ends_in_s, writing_s, Caps(*caps), halt=(cause, reason), closed=closed)
+    day, batch, ends_in_s, writing_s, *caps, cause, reason = row
+    return Night(day, batch, ends_in_s, writing_s, Caps(*caps), halt=(cause, reason))
 
 
 def _changed(database: Database, query: str, *values: object) -> int:
@@ -273,10 +275,6 @@ def _advance(connection: Connection) -> None:
         jobs = connection.execute(query, (batch,)).fetchall()
     last = CLOSE if state == "open" else BUILD
     entries, subjects, keys, places = zip(*(jobs or [(last, batch, f"{last} {batch}", 0)]), strict=True)
-    # Slow to import, and most runs share no night.
-    from pgqueuer.adapters.drivers.psycopg import SyncPsycopgDriver
-    from pgqueuer.queries import SyncQueries
-
     payloads, priorities = [subject.encode() for subject in subjects], [-place for place in places]
     SyncQueries(SyncPsycopgDriver(connection)).enqueue(
         list(entries), payloads, priorities, dedupe_key=list(keys), on_conflict="skip"

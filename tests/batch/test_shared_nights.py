@@ -260,7 +260,9 @@ class Stage:
             await self.open()
         working = [asyncio.create_task(worker.work(self.engines[worker.context.agent.agent])) for worker in workers]
         async with asyncio.timeout(40):
-            while (night := await asyncio.to_thread(self.nights.unfinished)) and (built or not night.closed):
+            while await asyncio.to_thread(self.nights.unfinished):
+                if not built and BUILD in await asyncio.to_thread(self.nights.queue):
+                    break
                 await asyncio.sleep(0.05)
         for worker in workers:
             worker.context.stop.ask("over", 143)

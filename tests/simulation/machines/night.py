@@ -21,7 +21,7 @@ from pipeline.config.queue_schema import Limits, ModelChoice, Query, Queue, Sett
 from pipeline.config.services import config_for
 from pipeline.domain.budget import Caps
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.ports.distribution import Night
+from pipeline.ports.distribution import BUILD, Night
 from pipeline.store import postgres_database
 from pipeline.store.nights import PostgresNights
 from pipeline.store.postgres import PostgresStore
@@ -118,7 +118,7 @@ class Simulation:
         name = await open_night(batch, decide(queue, known({}), NOW), None, nights, night)
         troubling = asyncio.create_task(trouble())
         try:
-            while (unfinished := await asyncio.to_thread(nights.unfinished)) and not unfinished.closed:
+            while BUILD not in await asyncio.to_thread(nights.queue):
                 await asyncio.sleep(0.1)
             return result_of(list(decode_all(record.data for record in store.load(name))))
         finally:
