@@ -80,7 +80,7 @@ View = dict[str, Any]
 
 _SNIPPET = 300  # characters of a line of what is known from before
 _HIT = 150  # characters of a hit: more hits say more of what there is than longer ones
-_HITS, _OF_ONE_PAGE = 1_600, 2  # tokens of hits that a plan is made from, and hits of the same page
+_HITS, _OF_ONE_PAGE = 1_200, 2  # tokens of hits that a plan is made from, and hits of the same page
 _RECALLED = 1_500  # tokens of what earlier nights found
 _BLOCK = 16  # facts
 _ANSWER = 900  # characters of an earlier answer in a talk
