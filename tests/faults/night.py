@@ -18,9 +18,7 @@ from unittest import mock
 
 import pytest
 
-from pipeline.batch.consolidation import due_sessions, read_memory
 from pipeline.batch.due_queries import UP_TO_DATE
-from pipeline.batch.session_index import read_all
 from pipeline.cli.main import main
 from pipeline.domain.events import night_events as batch_events
 from pipeline.domain.events.json_codec import decode_all
@@ -178,8 +176,7 @@ def disagreeing(space: Workspace, said: Said, failed: Sequence[str]) -> Iterator
     log = (space.folder / LOG_FILE).read_text() if (space.folder / LOG_FILE).exists() else ""
     if not any(LOG_FILE in place for place in failed) and not log.rstrip().endswith(f"exit code {said.code}"):
         yield f"exit {said.code}, and the log file ends in {log[-200:]}"
-    about_memory = "consolidated:" in said.err  # that ends no night, and is printed all the same
-    if bad != bool(said.err.strip()) and not (about_memory and not bad and _is_behind(space)):
+    if bad != bool(said.err.strip()):
         yield f"exit {said.code}, and on stderr stands {said.err!r}"
     with TemporaryDirectory() as beside:  # in its own place, because notes name the folder of documents
         kept = space.copy(Path(beside) / "kept").folder
@@ -190,13 +187,6 @@ def disagreeing(space: Workspace, said: Said, failed: Sequence[str]) -> Iterator
         yield f"exit 0, and not made: {missed}"
     if remembered and not missed and any(last.get(part, UP_TO_DATE) != UP_TO_DATE for part in ("vault", "site")):
         yield f"all is made, and last-run.json says {last}"
-
-
-def _is_behind(space: Workspace) -> bool:
-    """Whether memory lacks a session, so that a consolidation has something to do, or the end of a consolidation."""
-    store = space.store
-    unended = any(all(record.type != "memory.ended" for record in store.load(name)) for name in store.ids("memory"))
-    return unended or bool(due_sessions(read_memory(store), read_all(store).sessions))
 
 
 def _missed(space: Workspace) -> list[str]:
