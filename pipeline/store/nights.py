@@ -32,9 +32,6 @@ def _each(text: str, between: str = ", ") -> str:
     return between.join(text.replace("*", name) for name in ("nano", "tokens", "calls"))
 
 
-_CLEAR = """
-with old as (delete from nights where day = %s returning batch) delete from night_jobs where batch in (select batch from old)
-"""
 _OPEN = """
 insert into nights (day, batch, ends_at, writing_s, cap_nano, cap_tokens, cap_calls, max_failures)
 values (%s, %s, clock_timestamp() + make_interval(secs => %s), %s, %s, %s, %s, %s)
@@ -158,7 +155,8 @@ class PostgresNights:
         rows = [(night.batch, place, *job[:4], Jsonb(job.result) if job.result else None) for place, job in enumerate(jobs)]
 
         def work(connection: Connection) -> None:
-            connection.execute(_CLEAR, (night.day,))
+            connection.execute("delete from night_jobs")  # no other night is under way
+            connection.execute("delete from nights where day = %s", (night.day,))
             connection.execute(_OPEN, (night.day, night.batch, night.ends_in_s, night.writing_s, *caps))
             connection.cursor().executemany(_JOB, rows)
             _advance(connection)

@@ -141,11 +141,15 @@ class TestMoney:
         with pytest.raises(VersionConflict, match="has ended"):
             share.end({"status": "complete"})
 
-    def test_the_next_batch_of_a_night_begins_with_what_it_is_given(self, nights: PostgresNights) -> None:
+    @pytest.mark.parametrize("day", [DAY, "2026-11-22"])
+    def test_the_next_batch_begins_with_what_it_is_given_and_nothing_is_kept_of_earlier_questions(
+        self, nights: PostgresNights, day: str
+    ) -> None:
         (share,) = opened(nights, "s", caps=Caps(1.0))
         reserve(share, usd(1.0))
         nights.close("batch-night", built=True)
-        nights.open(Night(DAY, "batch-more", caps=Caps(0.5)), [job("s")])
+        nights.open(Night(day, "batch-more", caps=Caps(0.5)), [job("s")])
+        assert list(nights.jobs("batch-night")) == []
         with pytest.raises(VersionConflict):
             reserve(share, usd(0.0))
         taken = nights.take("s")
