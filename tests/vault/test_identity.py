@@ -95,6 +95,7 @@ def test_quotes_that_a_visible_report_cites_stay_and_no_link_leads_nowhere_which
     assert len(place.build().hidden) == len(deleted)
     assert place.leading_nowhere() == []
     assert ("#^q-" in "".join(path.read_text() for path in place.vault.rglob("reports/**/*.md"))) == (len(deleted) == 1)
+    assert ("power cut" in place.note("Home").read_text()) == ("9c01" not in deleted)
     assert place.build().written == ()
 
 
@@ -193,6 +194,7 @@ def test_the_later_of_two_decisions_counts_whichever_file_it_came_in(place: Work
     name = f"night:{note.stem}"
     place.record([NoteMoved(note=name, path="A/late.md")])
     place.record([NoteHidden(note=name), NoteMoved(note=name, path="B/later.md")])
+    place.store.streams["vault-0009"] = place.store.streams.pop("vault-0001")  # the earlier one is read last
     place.build()
     assert not note.exists()
     assert (place.vault / "B" / "later.md").exists()
