@@ -26,7 +26,8 @@ from pipeline.text.quotes import Span
 from pipeline.text.wording import counted
 from pipeline.text.words import word_count
 
-_FIRST_TOKENS, _BESIDE_TOKENS = 15_500, 8_000  # of pages in the first readings: of the plan's first worker, and of the others
+# Of pages in the first readings: of the plan's first worker, and of the others; of one page that is not the best.
+_FIRST_TOKENS, _BESIDE_TOKENS, _OTHER_TOKENS = 15_500, 8_000, 3_000
 _LARGE_TOKENS = 24_000  # of the plan's first worker, if a sixth of the window is that much
 _LATER_TOKENS = 6_000  # in a later one; a good half of the window if that is less
 # In that of the gaps, and more for each iteration after the first; of one page, as long as there is room.
@@ -169,10 +170,10 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     """Return the pages of an iteration with the parts that are shown; those for which there is no room are left out.
 
     The first page, which has most hits, is shown whole if it fits; not for gaps, which a page rarely answers as a whole, nor if
-    it is long and its hits lie in one or two sections. Each other one may use half of what is left, for gaps an equal share, or
-    more if a search that the last reading named brings it first, for the sections that were hit; then the first page is extended
-    around these by one section, for gaps each. Not for gaps, what is left is for whole pages, first those of which least is
-    missing. Of a page that was shown in parts before, only other parts are shown.
+    it is long and its hits lie in one or two sections. Each other one may use half of what is left, within bounds, for gaps an
+    equal share, or more if a search that the last reading named brings it first, for the sections that were hit; then the first
+    page is extended around these by one section, for gaps each. Not for gaps, what is left is for whole pages, first those of
+    which least is missing. Of a page that was shown in parts before, only other parts are shown.
     """
     first = worker.id == next(iter(workers_in_order(state))).id
     most = _most_tokens(state.config, worker.round, iteration, window_of(state), first=first)
@@ -198,6 +199,7 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
             share = max(1, min(len(pages) - place, left // _GAP_PAGE_TOKENS)) if worker.round else 2
             share = min(share, _ASKED_SHARE) if page.url in asked else share
             room = own + left if gets_all else left // share
+            room = room if is_best or worker.round else min(room, _OTHER_TOKENS)
             if is_best or room >= LEAST:
                 hit = [_place_of(one) for one in hits if page_of(one.url) == page.url]
                 beside = around if worker.round or not place else int(bool(seen))

@@ -109,6 +109,9 @@ def test_only_the_best_page_is_shown_beyond_what_was_hit_and_in_a_large_window_w
     assert shown() == [3, 1, 1, 1]
     state.config = state.config.model_copy(update={"context_tokens": 200_000})
     assert shown() == [40, 1, 1, 1]
+    hits = (Hit(url=f"corpus:{'ab'[number % 2]}.md", title="", heading=f"Part {number}") for number in range(30))
+    state.searches["one"] = SearchDone("local", tuple(hits))
+    assert shown() == [40, 6]
 
 
 def test_the_section_that_the_last_reading_searched_for_is_shown_whole_beside_pages_that_questions_bring() -> None:
