@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
-import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -130,4 +130,4 @@ def machine_of(folder: Path) -> str:
     Raises:
         UsageError: there is a ``.env`` that cannot be read.
     """
-    return one_line(keys_of(folder).value(MACHINE), 100) or socket.gethostname()
+    return one_line(keys_of(folder).value(MACHINE), 100) or platform.node()

@@ -10,7 +10,7 @@ import contextlib
 import fcntl
 import json
 import os
-import socket
+import platform
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -60,7 +60,7 @@ class Lock:
 
     def _name(self) -> str:
         since = datetime.now(UTC).isoformat(timespec="seconds")
-        return json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": since, "program": self._program})
+        return json.dumps({"pid": os.getpid(), "host": platform.node(), "since": since, "program": self._program})
 
     def _try(self) -> int | None:
         fd = files.open_lock(self._path)
