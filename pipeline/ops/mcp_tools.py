@@ -16,7 +16,7 @@ from typing_extensions import TypedDict  # pydantic needs it before Python 3.12;
 
 from pipeline.batch.session_index import SessionIndex, read_all
 from pipeline.config.queue_file import add_query
-from pipeline.config.queue_schema import Queue
+from pipeline.config.queue_schema import Queue, question_fault
 from pipeline.config.settings import Workspace, keys_of, load_workspace
 from pipeline.domain.summary import Summary
 from pipeline.domain.values import Fact
@@ -183,6 +183,8 @@ class Library:
         from pipeline.domain.talk import talk_scope
         from pipeline.engine.talk_loop import TalkContext, answer_unrecorded
 
+        if fault := question_fault(question):
+            raise UsageError(fault[0], hint=fault[1])
         known = self._summaries()
         if scope.startswith("#"):
             about = talk_scope(known, "topic", (scope[1:],))

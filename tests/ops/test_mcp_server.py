@@ -203,6 +203,7 @@ def test_an_answer_holds_quotes_of_stored_pages(called: Call) -> None:
     assert all(one["quote"] for one in done["citations"])
     assert done["citations"]
     assert not called("ask", question="Who painted the chapel in Rome?")["found"]
+    assert "nothing to search for" in called("ask", question="\x00"), "and it ends"
     assert "has the tag 'cheese'" in called("ask", question="How do pumps behave?", scope="#cheese")
 
 
