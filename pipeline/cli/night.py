@@ -29,7 +29,7 @@ from pipeline.domain.events.night_events import BatchEnded, BatchStarted, VaultF
 from pipeline.domain.events.session_events import BranchMerged
 from pipeline.engine.recorder import StreamLog, new_stream
 from pipeline.errors import ExitCode, LogDamaged, LogError
-from pipeline.ops.console_output import Console
+from pipeline.ops.console_output import PRINTED, Console
 from pipeline.ops.unattended import UnattendedRun
 from pipeline.ports import EventStore
 from pipeline.vault.output.user_text import asked_lines
@@ -81,6 +81,11 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
                 finally:
                     env.store.release(log.id)
             return None
+        try:  # what was ticked since the last build holds for this night already
+            workspace_adapters.build(env.console.folder, "ratings")
+        except Exception as error:  # noqa: BLE001 - the night is researched all the same, and its build says it again
+            env.console.say(f"what was ticked since the last build is not heeded: {error}", always=True, fg="yellow")
+            _log.error("what was ticked since the last build is not heeded", exc_info=error, extra=PRINTED)
         end = ends_at(env.workspace.queue.settings.limits, datetime.now(UTC), request.until)
         env = in_its_night(env, request)
         if request.distribute is not None:

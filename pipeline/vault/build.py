@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Record = Callable[[Sequence[EventBase]], None]
 
-Mode = Literal["new", "all", "check"]
+Mode = Literal["new", "all", "check", "ratings"]
 
 
 def build_vault(
@@ -40,9 +40,11 @@ def build_vault(
 
     ``templates`` contains ``<kind>.md.j2`` for each kind of note; ``state_dir`` keeps what was derived between builds. Mode
     ``new`` renders only notes with new content; ``all`` renders every note; ``check`` renders every note and reports what would
-    change, but writes nothing. The same events and templates always give the same bytes, so a second build writes nothing. If the
-    log of a session is damaged or missing, the report lists it as a problem, its notes stay as they are, and this build removes
-    no file. The notes of a session that was written off are removed.
+    change, but writes nothing; ``ratings`` only records what a person called useful or wrong since the last build.
+
+    The same events and templates always give the same bytes, so a second build writes nothing. If the log of a session is damaged
+    or missing, the report lists it as a problem, its notes stay as they are, and this build removes no file. The notes of a
+    session that was written off are removed.
 
     A note that a person moved is kept up to date where it is now, one that a person removed is no longer made. ``record`` stores
     these decisions in the log before any file is written; without it they last until the next build. ``documents`` is the folder

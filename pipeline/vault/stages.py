@@ -89,12 +89,17 @@ class Build:
         """
         self._tree = Tree(self.vault)
         try:
-            if self.mode != "new" or not self.kept.is_current:
+            if self.mode in ("all", "check") or not self.kept.is_current:
                 self.kept.forget_derived()
             self._values = Values(self.store, self.kept, self.marks)
             self._drift = self.kept.files.drift(self._tree)
             self._decisions = read_decisions(self.store)
             ratings = list(self._new_ratings())
+            if self.mode == "ratings":
+                self._check_in_place()
+                if self.record and ratings:
+                    self.record(ratings)
+                return BuildReport()
             for draft in ratings:
                 self._decisions.apply(draft)
             self._parts = list(self._all_parts())
@@ -142,14 +147,17 @@ class Build:
             if card is None or file.kind != "report":
                 continue
             with suppress(Obstacle):  # another stage says what is wrong with it
-                text, note = as_text(self._tree.read(file.path) or b""), f"report:{card.id}"
+                data, note = self._tree.read(file.path), f"report:{card.id}"
+                if data is None:  # moved or removed: nothing is taken back
+                    continue
+                text = as_text(data)
                 boxes, rating = dict(marked(text)), rating_of(text)
                 is_new = rating != self._decisions.ratings.of(card.query_id, note)
                 if is_new:
                     yield NoteRated.model_validate({"note": note, "rating": rating, "query_id": card.query_id})
                 for url, quote in ((one.page.url, quote) for one in card.read for quote in one.quotes):
                     said = boxes.get(block_id(quote.fact), rating if is_new and quote.answers else None)
-                    if said is not None:
+                    if said is not None and said != self._decisions.ratings.of(card.query_id, quote.fact):
                         about = {"query_id": card.query_id, "fact": quote.fact, "url": url}
                         yield NoteRated.model_validate({"note": note, "rating": said, **about})
 

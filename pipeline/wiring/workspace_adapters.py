@@ -113,7 +113,8 @@ def build(folder: Path, mode: Mode = "new", documents: Path | None = None) -> Bu
     """
     refuse_missing_log(folder)
     _refuse_inside_the_log(folder, "vault")
-    if mode != "check" and not os.path.lexists(folder / "vault" / ".obsidian"):
+    writes = mode in ("new", "all")
+    if writes and not os.path.lexists(folder / "vault" / ".obsidian"):
         workspace_starter.lay_out(folder, "vault")
 
     def record(drafts: Any) -> None:
@@ -133,7 +134,7 @@ def build(folder: Path, mode: Mode = "new", documents: Path | None = None) -> Bu
         record=record,
         documents=documents,
     )
-    return make() if mode == "check" else _with_templates_of_now(folder, make)
+    return _with_templates_of_now(folder, make) if writes else make()
 
 
 def link_reports(workspace: Workspace) -> list[str]:

@@ -64,6 +64,9 @@ def test_a_reports_property_rates_the_quotes_behind_its_answer_until_it_is_taken
     assert f"- [x] {rating}, noted" in only(folder).read_text()
     assert said(folder, "-q", "build", "--all").code == 0
     assert len(store_of(folder).marks(["vault"])) == 1
+    only(folder).rename(only(folder).with_name("moved.md"))
+    assert said(folder, "-q", "build").code == 0
+    assert len(getattr(_rated(folder), rating)) == 1
     _change(folder, f"rating: {rating}\n", "rating: 3\n")
     assert _rated(folder) == Rated()
 
@@ -107,6 +110,21 @@ def test_of_twenty_questions_the_next_night_shows_no_passage_called_wrong_and_ke
     second = {path.name.split("-")[4]: _blocks(path.read_text()) for path in again}
     assert [one for one in things if wrong[one] in second[one]] == []
     assert [one for one in things if useful[one] != second[one][0]] == []
+
+
+def test_what_is_ticked_before_a_night_holds_in_that_night_and_is_recorded_once(tmp_path: Path) -> None:
+    folder = workspace_in(tmp_path, "  - {query: How deep is the harbour?, id: depth}\n")
+    for number, words in enumerate(("metres deep at low tide", "fathoms deep when it rains")):
+        (folder / "corpus" / f"{number}.md").write_text(f"# The harbour {number}\n\nThe harbour is {number + 3} {words}.\n")
+    assert said(folder, "-q", "run").code == 0
+    first = only(folder)
+    wrong, *_ = _blocks(first.read_text())
+    change(first, "- [ ] wrong", "- [x] wrong", count=1)
+    assert said(folder, "-q", "run", "depth", "--again").code == 0
+    (second,) = set((folder / "vault").glob(REPORT)) - {first}
+    assert wrong not in _blocks(second.read_text())
+    assert "- [x] wrong, noted" in first.read_text()
+    assert len(store_of(folder).marks(["vault"])) == len(_rated(folder).wrong) == 1
 
 
 HEAD = '---\ntitle: "A report"\nid: "report:s1"\n---\n\n# A report\n\n'
