@@ -151,6 +151,7 @@ def test_nothing_is_asked_outside_of_a_persons_block_or_of_our_notes_or_where_ma
     note(tmp_path, "ask: Why?\n", head="# Mine\n\n", name="reports/b.md")
     note(tmp_path, "ask: Why?\n", name="my/b.md")
     note(tmp_path, "ask: Why?\n", name="attic/c.md")
+    note(tmp_path, "ask: \u200b\n", name="reports/e.md")  # nothing that can be seen
     (tmp_path / "reports" / "c.md").write_text(HEAD + "%% begin notes %%\nask: Why?\n")
     (tmp_path / "reports" / "d.md").write_bytes(b"\xff\xfe ask: Why?")
     assert asked_lines(tmp_path) == []

@@ -387,7 +387,7 @@ def asked_lines(vault: Path) -> list[AskedLine]:
             head, body = frontmatter.split(data.decode())
             if name := frontmatter.id_in(head):
                 said = (line[1] for text in texts(body).values() for line in _ASKED.finditer(text))
-                found |= {AskedLine(name, one_line(line, _LONGEST)): None for line in said}
+                found |= {AskedLine(name, words): None for line in said if (words := one_line(line, _LONGEST))}
     return list(found)
 
 
