@@ -335,6 +335,9 @@ class Changes(Value):
 
     A fact that was in a source before, and was found only now, is none. ``kept`` counts the earlier facts that are still stated.
     Facts from sources that were not read again (``unread``) are not counted.
+
+    Of two reports of passages ``kept`` counts those that both have; ``not_shown`` are those that only the earlier one has, and
+    ``now_shown`` those that only this one has, though their sources say both.
     """
 
     session: str
@@ -345,6 +348,8 @@ class Changes(Value):
     sources: tuple[SourceChange, ...] = ()
     unread: tuple[SourceChange, ...] = ()
     kept: int = 0
+    not_shown: tuple[Fact, ...] = ()
+    now_shown: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

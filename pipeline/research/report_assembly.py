@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import product
 
 from pipeline.domain import steps as s
 from pipeline.domain import values as v
@@ -94,8 +95,10 @@ def limits(state: SessionState) -> Iterator[str]:
     if unread := _without_room(state):
         more = f" and {len(unread) - _NAMED} more" if len(unread) > _NAMED else ""
         yield f"Found, but not read by the model: {', '.join(f'“{title}”' for title in unread[:_NAMED])}{more}"
+    moved = {s.FetchPage(url).key for url in renamed(state.earlier, state)} if state.earlier else set[str]()
     for kind, (one, many, what) in _FAILED_STEPS.items():
-        if messages := sorted(failure.message for failure in _final_failures(state, kind)):
+        failures = [failure for failure in _final_failures(state, kind) if failure.step not in moved]
+        if messages := sorted(failure.message for failure in failures):
             yield f"{counted(len(messages), one, many)} {what}: {messages[0]}"
     for origin, (some, never) in _SIDES.items():
         reasons = sorted(side.reason for search in _searches(state) for side in search.failed if side.origin == origin)
@@ -202,35 +205,53 @@ def earlier_session(state: SessionState) -> v.EarlierSession:
     )
 
 
+def renamed(earlier: v.EarlierSession, state: SessionState) -> dict[str, str]:
+    """Return the digest of each earlier source that was not read again, and whose text a source with another address has now."""
+    texts = {page.digest for page in state.pages.values()}
+    return {one.url: one.digest for one in earlier.sources if one.url not in state.pages and one.digest in texts}
+
+
 def session_changes(earlier: v.EarlierSession, state: SessionState, text_of: TextOf) -> v.Changes:
     """Return what is new in ``state``; ``text_of`` returns a page's text by its digest, "" if it was pruned.
 
     An earlier fact is kept if the source's current text contains its quote. A current fact is new only if the source's earlier
-    text did not contain its quote. A lost fact and a new one of its source are a change, the most similar ones first.
+    text did not contain its quote. A lost fact and a new one of its source are a change, the most similar ones first. Passages,
+    which the report shows as they are, are kept only if it has them again; if one is a part of the other, it has changed.
     """
 
     def states(digest: str, fact: v.Fact) -> bool:
         return digest == fact.digest or holds_quote(text_of(digest), fact.quote)
 
     before, facts = {source.url: source for source in earlier.sources}, all_facts(state)
-    known, ids = {fact.id for fact in facts}, {fact.id for fact in earlier.facts}
-    read_again = [fact for fact in earlier.facts if fact.id in known or fact.url in state.pages]
-    lost = [fact for fact in read_again if fact.id not in known and not states(state.pages[fact.url].digest, fact)]
-    quotes = {normalised(fact.quote) for fact in earlier.facts}
-    unknown = [fact for fact in facts if fact.id not in ids and normalised(fact.quote) not in quotes]
-    fresh = [fact for fact in unknown if not (fact.url in before and states(before[fact.url].digest, fact))]
-    alike = [
-        (jaccard(content_stems(old.quote), content_stems(new.quote)), old.id, new.id)
-        for old in lost
-        for new in fresh
-        if old.url == new.url
+    now = renamed(earlier, state) | {url: page.digest for url, page in state.pages.items()}
+    known, quotes = ({normalised(fact.quote) for fact in found} for found in (facts, earlier.facts))
+    read_again = [fact for fact in earlier.facts if fact.url in now]
+    not_found = [fact for fact in read_again if normalised(fact.quote) not in known]
+    lost = [fact for fact in not_found if not states(now[fact.url], fact)]
+    unknown = [fact for fact in facts if normalised(fact.quote) not in quotes]
+    stated_before = {source.digest for source in earlier.sources}
+    fresh = [
+        fact
+        for fact in unknown
+        if fact.digest not in stated_before and not (fact.url in before and states(before[fact.url].digest, fact))
     ]
+    of_passages = state.passages is not None and all(fact.claim == fact.quote for fact in earlier.facts)
+    not_shown = [fact for fact in not_found if of_passages and fact not in lost]
+    now_shown = [fact for fact in unknown if of_passages and fact not in fresh]
+
+    def similarity(old: v.Fact, new: v.Fact) -> float:
+        if of_passages and (holds_quote(old.quote, new.quote) or holds_quote(new.quote, old.quote)):
+            return 1.0
+        return jaccard(content_stems(old.quote), content_stems(new.quote)) if old in lost and new in fresh else 0.0
+
+    pairs = product([*lost, *not_shown], [*fresh, *now_shown])
+    alike = [(similarity(old, new), old.id, new.id) for old, new in pairs if old.url == new.url]
     after: dict[str, str] = {}
-    for similarity, was, now in sorted(alike, key=lambda pair: -pair[0]):
-        if similarity >= REPLACEMENT_SIMILARITY and was not in after and now not in after.values():
-            after[was] = now
+    for likeness, was, becomes in sorted(alike, key=lambda pair: -pair[0]):
+        if likeness >= REPLACEMENT_SIMILARITY and was not in after and becomes not in after.values():
+            after[was] = becomes
     unread = []
-    for source in (before[url] for url in earlier.cited if url in before and url not in state.pages):
+    for source in (before[url] for url in earlier.cited if url in before and url not in now):
         failure = state.failures.get(s.FetchPage(source.url).key)
         reason = failure.message if failure else "there was no time to read it again"
         unread.append(v.SourceChange(url=source.url, title=source.title, before=source.digest, reason=reason))
@@ -238,7 +259,7 @@ def session_changes(earlier: v.EarlierSession, state: SessionState, text_of: Tex
         session=earlier.session,
         since=earlier.reported_at,
         added=tuple(fact.id for fact in fresh if fact.id not in after.values()),
-        changed=tuple(v.FactChange(before=fact, after=after[fact.id]) for fact in lost if fact.id in after),
+        changed=tuple(v.FactChange(before=fact, after=after[fact.id]) for fact in not_found if fact.id in after),
         gone=tuple(fact for fact in lost if fact.id not in after),
         sources=tuple(
             v.SourceChange(url=page.url, title=page.title, before=source.digest, after=page.digest)
@@ -246,7 +267,9 @@ def session_changes(earlier: v.EarlierSession, state: SessionState, text_of: Tex
             if (page := state.pages.get(source.url)) and page.digest != source.digest
         ),
         unread=tuple(unread),
-        kept=len(read_again) - len(lost),
+        kept=len(read_again) - len(lost) - len(not_shown),
+        not_shown=tuple(fact for fact in not_shown if fact.id not in after),
+        now_shown=tuple(fact.id for fact in now_shown if fact.id not in after.values()),
     )
 
 

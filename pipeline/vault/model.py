@@ -73,7 +73,8 @@ class CitedText:
 class News:
     """What changed since the report before, which was finished at ``since``: the first new facts, and counts of all.
 
-    ``lost`` are the paths of documents that the report before cites and that were deleted or moved since.
+    ``lost`` are the paths of documents that the report before cites and that were deleted or moved since. ``not_shown`` and
+    ``now_shown`` count passages as in ``Changes``.
     """
 
     since: str
@@ -82,11 +83,13 @@ class News:
     changed: int = 0
     gone: int = 0
     lost: tuple[str, ...] = ()
+    not_shown: int = 0
+    now_shown: int = 0
 
     @property
-    def quiet(self) -> bool:
-        """Whether no fact is new, changed or gone."""
-        return not (self.added or self.changed or self.gone)
+    def count(self) -> int:
+        """How many facts differ; nothing is new if there are none."""
+        return self.added + self.changed + self.gone + self.not_shown + self.now_shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +237,8 @@ def _news(state: SessionState) -> News | None:
         return None
     lost = tuple(one_line(path_of(source.url)) for source in found.unread if is_lost(source))
     first = tuple(one_line(said_by(state, state.facts[name]), LONGEST_SIDE) for name in added[:_MOST_NEWS])
-    return News(found.since, first, len(added), len(found.changed), len(found.gone), lost)
+    shown = len(found.not_shown), len(found.now_shown)
+    return News(found.since, first, len(added), len(found.changed), len(found.gone), lost, *shown)
 
 
 def is_lost(source: SourceChange) -> bool:

@@ -124,12 +124,13 @@ WORLDS = st.dictionaries(st.sampled_from([SEA, LAND, "corpus:air.md"]), SENTENCE
 @settings(max_examples=150, deadline=None)
 def test_every_earlier_fact_is_kept_changed_gone_or_of_a_source_that_was_not_read(before: World, after: World) -> None:
     found = compared(before, after)
-    unread = sum(len(sentences) for url, sentences in before.items() if url not in after)
-    assert found.kept + len(found.changed) + len(found.gone) + unread == sum(map(len, before.values()))
+    unread = {url for url, sentences in before.items() if url not in after and sentences not in after.values()}  # else renamed
+    left = sum(len(before[url]) for url in unread)
+    assert found.kept + len(found.changed) + len(found.gone) + left == sum(map(len, before.values()))
     new = {*found.added, *(change.after for change in found.changed)}
     assert len(new) == len(found.added) + len(found.changed)
     assert new <= session(after).facts.keys() - session(before).facts.keys()
-    assert {source.url for source in found.unread} == before.keys() - after.keys()
+    assert {source.url for source in found.unread} == unread
     again = compared(after, after)
     assert again == Changes(session=again.session, since=again.since, kept=again.kept)
 
@@ -264,3 +265,56 @@ def test_a_report_begins_with_what_is_new_since_the_last_and_says_in_one_line_th
     assert f"**Gone:** “{gone}” is no longer in" in top
     assert said(folder, "verify").code == 0
     assert said(folder, "build").out.startswith("0 ")
+
+
+def harbour_of(folder: Path, **notes: str) -> Path:
+    """A workspace with the recurring question and these documents alone."""
+    folder = workspace_in(folder, RECURRING)
+    for path in folder.glob("corpus/*"):
+        path.unlink()
+    for name, text in notes.items():
+        (folder / "corpus" / f"{name}.md").write_text(f"# {name}\n\n{text}\n")
+    return folder
+
+
+def top_of(report: str) -> str:
+    return report.partition("[!tip] ")[2].partition("\n## ")[0]
+
+
+def test_a_passage_that_lost_or_regained_a_part_has_changed_and_a_renamed_document_says_nothing_new(tmp_path: Path) -> None:
+    deep, bought = "The harbour pump is six metres deep in the cellar.", "The harbour pump was bought by Otto."
+    folder = harbour_of(tmp_path / "ws", pump=f"{deep}\n\n\n{bought}")
+    note = folder / "corpus" / "pump.md"
+    whole = note.read_text()
+    night(folder)
+    note.write_text(f"# pump\n\n{bought}\n")
+    shorter = top_of(night(folder))
+    note.write_text(whole)
+    longer = top_of(night(folder))
+    for top, after, before in ((shorter, bought, f"{deep} {bought}"), (longer, f"{deep} {bought}", bought)):
+        assert f"**Changed:** {after}" in top
+        assert f"It said before: “{before}”" in top
+        assert "**New:**" not in top
+        assert "as before" not in top  # the only passage of both
+    assert said(folder, "digest").out.count("six metres deep") == 1
+    note.rename(note.with_name("cellar.md"))
+    renamed = night(folder)
+    assert top_of(renamed).startswith("Nothing new since")
+    assert "unchanged (1 passage" in top_of(renamed)
+    assert "could not be read" not in renamed
+    assert "What changed" not in said(folder, "digest").out
+
+
+def test_a_passage_left_out_because_it_was_called_wrong_and_the_one_in_its_place_are_named(tmp_path: Path) -> None:
+    notes = {f"n{number}": f"The old harbour is {number} metres deep by measure {number}." for number in range(1, 5)}
+    folder = harbour_of(tmp_path / "ws", **notes)
+    first = night(folder)
+    (report,) = (folder / "vault" / "reports").rglob("*.md")
+    report.write_text(first.replace("- [ ] wrong", "- [x] wrong", 1))
+    assert said(folder, "build").code == 0
+    top = top_of(night(folder))
+    (best,) = (text for text in notes.values() if text in first.partition("[!abstract]")[2].partition("\n\n")[0])
+    assert [text for text in notes.values() if f"**No longer shown:** “{text}”" in top] == [best]
+    assert sum(f"**Now shown:** {text}" in top for text in notes.values()) == 1
+    assert "2 passages as before" in top
+    assert "1 no longer shown, 1 now shown since" in " ".join(said(folder, "digest").out.split())

@@ -22,7 +22,7 @@ from pipeline.text import translations
 from pipeline.text.cleaning import clean, one_line
 from pipeline.text.times import clock_at, timestamp
 from pipeline.text.wording import bill, duration, money
-from pipeline.vault.model import Card, News, Night, VaultModel, batch_of, nights_from, read_card
+from pipeline.vault.model import LONGEST_SIDE, Card, News, Night, VaultModel, batch_of, nights_from, read_card
 from pipeline.vault.note import HOME, Note, View, grouped
 from pipeline.vault.notes.parts import best_link, cited, properties_of, topic_links, topic_of, topic_path
 from pipeline.vault.output.escaping import Inert, Link, sentence
@@ -67,7 +67,7 @@ def group_of(status: str, card: Card | None) -> Group:
     if status != "complete":
         return "not-found" if status == "not-found" else "failed" if status == "failed" else "open"
     if card and card.news:
-        return "quiet" if card.news.quiet and not card.news.lost else "changed"
+        return "changed" if card.news.count or card.news.lost else "quiet"
     return "passages" if card and card.outcome == "passages" else "answered"
 
 
@@ -102,10 +102,11 @@ def news_words(news: News) -> str:
     since = f" since {translations.day(news.since)}" if news.since else ""
     more, names = len(news.lost) - MOST_LOST, ", ".join(one_line(path, 80) for path in news.lost[:MOST_LOST])
     gone = f"gone from the last report's sources: {names}{f' and {more:,} more' if more > 0 else ''}" if news.lost else ""
-    if news.quiet:
+    if not news.count:
         return gone or f"nothing new{since}"
     added = [translations.count(news.added, "new fact")] if news.added else []
-    others = [f"{number:,} {word}" for number, word in ((news.changed, "changed"), (news.gone, "gone")) if number]
+    counts = {"changed": news.changed, "gone": news.gone, "no longer shown": news.not_shown, "now shown": news.now_shown}
+    others = [f"{number:,} {word}" for word, number in counts.items() if number]
     return "; ".join(filter(None, (gone, f"{', '.join([*added, *others])}{since}")))
 
 
@@ -375,7 +376,7 @@ def _report(card: Card | None) -> Iterator[str]:
         return
     if card.news:
         yield from (f"new: {text}" for text in card.news.first)
-    if card.answer:
+    if card.answer and not (card.news and one_line(card.answer.text, LONGEST_SIDE) in card.news.first):
         yield card.answer.text
     if sure := "; ".join(filter(None, (standing_words(card), news_words(card.news) if card.news else ""))):
         yield sentence(sure)

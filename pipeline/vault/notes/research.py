@@ -215,7 +215,7 @@ def report_note(loaded: LoadedSession) -> Note:
         "sources": len(report.references),
         "facts": card.facts,
         **({"disagreements": len(pairs)} if state.config.has_model else {}),
-        **({"changes": news.added + news.changed + news.gone} if news else {}),
+        **({"changes": news.count} if news else {}),
         **({"earlier_reports": before} if before else {}),
         **({"open_questions": len(report.unknowns)} if state.config.has_model else {}),
         "cost_usd": round(card.charged_usd, 6),
@@ -292,7 +292,7 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
     return {
         "day": found.since,
         "report": next((link for link, _ in loaded.beside.reports), None),
-        "quiet": not (added or found.changed or found.gone),
+        "quiet": not (added or found.changed or found.gone or found.not_shown or found.now_shown),
         "added": [stated(name) for name in added[:MOST]],
         "more_added": max(0, len(added) - MOST),
         "changed": [
@@ -300,6 +300,8 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
         ],
         "gone": [{"text": statement(fact.claim, fact.quote), "place": place(fact.url)} for fact in found.gone[:MOST]],
         "more_gone": max(0, len(found.gone) - MOST),
+        "not_shown": [{"text": statement(fact.claim, fact.quote), "place": place(fact.url)} for fact in found.not_shown],
+        "now_shown": [stated(name) for name in found.now_shown],
         "kept": found.kept,
         "sources": [place(source.url) for source in found.sources],
         "unread": [{"place": place(one.url), "reason": one.reason} for one in found.unread if not is_lost(one)],
