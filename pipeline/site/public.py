@@ -1,7 +1,8 @@
 """What of a vault is public. It is decided once, before anything is read or rendered; everything else is given ``PublicVault``.
 
 A note says ``publish: false``, as Obsidian's own publishing service has it. Any value but ``true`` keeps it private. If a report
-or a session is private, then both are, with its workers, and the sources that no public note cites.
+or a session is private, then both are, with its workers, the later ones on the same question up to one that says
+``publish: true``, and the sources that no public note cites.
 """
 
 from __future__ import annotations
@@ -87,7 +88,9 @@ def public_vault(vault: Path, paths: Iterable[str], marks: Collection[str], hidd
     if not sessions:
         return PublicVault(vault, frozenset(marks))
     texts = read_all(paths)
-    ids = {path: _property(_parted(text)[0], "id") for path, text in texts.items()}
+    heads = {path: _parted(text)[0] for path, text in texts.items()}
+    ids = {path: _property(head, "id") for path, head in heads.items()}
+    sessions |= _with_later_ones(heads, ids, marks)
     unsaid = {path for path, note in ids.items() if note in hidden or _session(note) in sessions}
     sources = {key_of(path): path for path, note in ids.items() if note.startswith("source:")}
     reports = [path for path, note in ids.items() if note.startswith("report:") and path not in unsaid]
@@ -95,6 +98,33 @@ def public_vault(vault: Path, paths: Iterable[str], marks: Collection[str], hidd
     unsaid |= {sources[key] for key in sources.keys() & theirs - ours}
     quotes = frozenset(block for path in reports for block in blocks_cited(texts[path]))
     return PublicVault(vault, frozenset(unsaid | (ids.keys() & set(marks))), frozenset(unsaid), quotes)
+
+
+def _with_later_ones(heads: Mapping[str, str], ids: Mapping[str, str], marks: Collection[str]) -> set[str]:
+    """The sessions that say themselves that they are private, and those that follow such a one on the same question.
+
+    The same question has the same id, which a session's id names, or a report that took the place of the earlier one's.
+    """
+    began: dict[str, str] = {}
+    says: dict[str, bool] = {}  # whether a session is private whose notes say so or the contrary
+    replaced: dict[str, str] = {}  # the session before, by that whose report took the place of its report
+    session_at = {key_of(path): _session(note) for path, note in ids.items() if note.startswith("report:")}
+    for path, note in ids.items():
+        if note.startswith(("report:", "session:")):
+            name, head = _session(note), heads[path]
+            began[name] = min(began.get(name, "9"), _property(head, "created"))
+            replaced |= {session_at.get(key_of(one), ""): name for one in targets_of(_property(head, "superseded_by"))}
+            if path in marks or _property(head, "publish") == "true":
+                says[name] = says.get(name, False) or path in marks
+    private: set[str] = set()
+    latest: dict[str, str] = {}
+    for name in sorted(began, key=lambda name: (began[name], name)):
+        question = name[11:].rpartition("-")[0] or name
+        before = {latest.get(question, ""), replaced.get(name, "")}
+        latest[question] = name
+        if says.get(name, not private.isdisjoint(before)):
+            private.add(name)
+    return private
 
 
 def _session(note: str) -> str:

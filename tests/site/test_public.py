@@ -119,6 +119,27 @@ def test_a_quote_that_a_published_report_cites_keeps_its_place_when_a_later_repo
     assert place.leading_nowhere() == []
 
 
+def test_later_reports_on_a_question_follow_the_latest_mark_also_when_its_words_were_changed(tmp_path: Path) -> None:
+    store, before = MemoryStore(), ""
+    for day, name in (("2026-11-21", "quokka"), ("2026-11-28", "quokka"), ("2026-12-05", "more-quokkas")):
+        query = f"Which {name.replace('-', ' ')}?"
+        before = Story(store, id=f"{day}-{name}-3f2a", previous=before, query=query, query_id=name, date=day).whole().id
+    built(tmp_path, store)
+    first, second, third = sorted(
+        (tmp_path / "vault" / "reports").rglob("*.md"), key=lambda path: path.read_text().partition("\ncreated:")[2]
+    )
+    scratch = Scratch(tmp_path)
+    mark(first, "false")
+    scratch.build()
+    assert naming(tmp_path) == []
+    mark(third, "true")
+    scratch.build()
+    assert [path.stem for path in (tmp_path / "site" / "reports").rglob("*.html")] == [third.stem]
+    mark(second, "true")
+    scratch.build()
+    assert len([*(tmp_path / "site" / "reports").rglob("*.html")]) == 2
+
+
 @pytest.mark.parametrize(
     ("text", "left"),
     [
