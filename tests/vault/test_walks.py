@@ -109,7 +109,7 @@ class Walker(Workplace):
 
     def night(self, _note: Path | None = None) -> None:
         number, store = self.shared.number(), self.store
-        date = f"2026-{1 + number // 28 % 12:02d}-{1 + number % 28:02d}"
+        date = f"{2026 + number // 336}-{1 + number // 28 % 12:02d}-{1 + number % 28:02d}"  # no two alike
         query, pages = number % 5, tuple(self.dice.sample(SHELF, 3))
         story = Story(
             store, id=f"{date}-q{query}-{number:04x}", query=f"What of the question {query}?", query_id=f"q{query}",
