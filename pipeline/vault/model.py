@@ -282,14 +282,15 @@ class Beside:
     """What the notes of a session show of others.
 
     ``before`` is what the session before on the same question made, ``after`` the
-    session that followed; ``later`` its report. ``reports`` are the earlier reports, the latest first, with their days.
-    ``sources`` are the links to all sources that the session names. ``asked`` is what was asked about it since, as notes show it;
-    ``rated`` is how its passages are rated, by fact.
+    session that followed; ``later`` its report, or the note that nothing was found then. ``reports`` are the earlier reports, the
+    latest first, with their days. ``sources`` are the links to all sources that the session names. ``asked`` is what was asked
+    about it since, as notes show it; ``rated`` is how its passages are rated, by fact.
     """
 
     before: Link | None = None
     after: Link | None = None
     later: Link | None = None
+    later_not_found: bool = False
     reports: tuple[tuple[Link, str], ...] = ()
     archived: bool = False
     sources: Mapping[str, Link] = field(default_factory=dict)

@@ -70,6 +70,20 @@ def test_a_night_by_a_clock_that_was_ahead_hides_none_that_came_after_it(tmp_pat
     assert "earlier_reports" not in reports["aaaa"]
 
 
+def test_a_question_that_is_not_found_any_more_is_listed_as_that_and_its_older_report_says_so(tmp_path: Path) -> None:
+    store = MemoryStore()
+    night(store, Story(store, tags=("logs",)).whole())
+    gone = Story(store, id="2026-11-22-power-cut-bbbb", previous="2026-11-21-power-cut-3f2a", date="2026-11-22", tags=("logs",))
+    night(store, gone.begin().not_found(), date="2026-11-22")
+    night(store, Story(store, id="2026-11-23-x-cccc", query="Why?", query_id="x", date="2026-11-23").whole(), date="2026-11-23")
+    place = built(tmp_path, store)
+    assert re.search(r"## Older questions\n\n- \[\[reports/\S+-bbbb\|.*\(not found\)\n\n", _text(place, "Home"))
+    assert re.search(r"## Without a report\n\n- \[\[reports/\S+-bbbb\|", _text(place, "topics/topic-logs"))
+    reports = {path.stem[-4:]: path.read_text() for path in (place.vault / "reports").rglob("*.md")}
+    assert re.search(r"Superseded by a newer report: \[\[\S+-bbbb\|.*\]\] \(not found\)\n", reports["3f2a"])
+    assert re.search(r"## Earlier answers\n\n- \[\[\S+-3f2a\|", reports["bbbb"])
+
+
 def test_note_and_digest_of_a_night_say_one_cost_that_of_runs_that_were_killed_and_of_vectors_too(tmp_path: Path) -> None:
     store = MemoryStore()
     night(store, Story(store).whole())

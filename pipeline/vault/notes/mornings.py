@@ -245,8 +245,8 @@ def of_questions(cards: Iterable[Card]) -> list[list[Card]]:
 
 
 def latest(sessions: Sequence[Card]) -> Card:
-    """Return the session of a question's latest report; its latest session if it has none."""
-    return next((card for card in reversed(sessions) if card.has_report), sessions[-1])
+    """Return a question's latest session with a report, or with what was not found; if there is none, its latest session."""
+    return next((card for card in reversed(sessions) if card.has_note), sessions[-1])
 
 
 def topic_title(topic: str, cards: Iterable[Card]) -> str:

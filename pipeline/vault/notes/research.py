@@ -264,6 +264,7 @@ def report_note(loaded: LoadedSession) -> Note:
         "session": parts.session_link(card, translations.label("how this was researched", language)),
         "workers": tuple(parts.worker_link(loaded, worker.id) for worker in workers_in_order(state)),
         "later": later,
+        "later_not_found": beside.later_not_found,
         "earlier_answers": tuple(Link(link.path, translations.day(at, language)) for link, at in listed[:MOST]),
         "more_earlier": max(0, len(listed) - MOST),
         "asked": beside.asked,
