@@ -1,7 +1,7 @@
 """``without_blocks``: a note's Markdown without what leads to notes that are left out.
 
 An entry of a list goes with all that is below it, a heading with its section, a row of a table alone, a callout as a whole. So
-what one note says of another goes together with the link to it.
+what one note says of another goes together with the link to it. A heading goes with the last entry of the list below it.
 """
 
 from __future__ import annotations
@@ -53,6 +53,11 @@ def without_blocks(text: str, hides: Hides, *, own: bool = False, cited: Contain
             dropped.update(number for number in span if number != place and number not in kept and lines[number].strip())
         if place not in dropped:
             lines[place] = _unnamed(line, hides)
+    for place in [place for place, line in enumerate(lines) if line.startswith("##") and not own]:
+        below = [number for number in range(place + 1, len(lines)) if lines[number].strip()]
+        left = next((lines[number] for number in below if number not in dropped), "")
+        if below and below[0] in dropped and _is_item(lines[below[0]]) and not _is_item(left):
+            dropped.add(place)
     return "\n".join(line for place, line in enumerate(lines) if place not in dropped)
 
 

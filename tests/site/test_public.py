@@ -152,6 +152,7 @@ def test_later_reports_on_a_question_follow_the_latest_mark_also_when_its_words_
         ("> text\n> “quoted” [[x]]\n\n^q-1\n\nc", "\nc"),
         ("one\ntwo [[x]]\n\nc", "\nc"),
         ("[[c]] and `x`", "[[c]] and `x`"),
+        ("## A\n\n- [[x]]\n    a\n- [[x]]\n\nB\n\n## C\n\n- [[x]]\n- c\n\n## D", "\n\nB\n\n## C\n\n- c\n\n## D"),
     ],
 )
 def test_what_one_note_says_of_another_goes_with_the_link(text: str, left: str) -> None:
