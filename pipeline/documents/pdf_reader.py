@@ -15,7 +15,7 @@ from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, islice, pairwise
+from itertools import chain, groupby, islice, pairwise
 from typing import Any
 
 from pipeline.documents.page_writer import PageText, row_text, squash
@@ -27,7 +27,8 @@ from pipeline.text.words import word_count
 MAX_PAGES = 2_000
 MAX_SIGNS = 60_000  # of one page
 _NEAR = 4_000  # characters within which a line follows the one before it
-_EDGE_LINES = 2
+_EDGE_ROWS = 2
+_AROUND_NUMBERS = ".,:;|()[]-–—·•"
 _LARGER, _WIDE_GAP = 1.15, 1.35
 _LONGEST_HEADING = 120
 _THIN = 3.0  # points: the most that a rule is wide
@@ -380,38 +381,60 @@ def _page_starts(bodies: Sequence[Sequence[_Line]], text: str) -> tuple[int, ...
 
 
 def _without_headers_and_footers(pages: Sequence[Sequence[_Line]]) -> Iterator[list[_Line]]:
-    """Yield the pages without repeated headers and footers, page numbers and leader lines of a table of contents."""
+    """Yield the pages without running headers and footers, page numbers and leader lines of a table of contents.
+
+    Running is what stands at the edge of most pages in the same words and numbers, but for the page's own number; and a row that
+    only the page's number tells from other rows, or from words without a number. All other rows are content, and end the edge. At
+    the head of the first page what is running stays: a letterhead is said nowhere else.
+    """
     body = _usual_size([line for lines in pages for line in lines])
+    often, edges = max(3, len(pages) // 2), list(map(_edges, pages))
+    rows = [(at, _words(row)) for at, sides in enumerate(edges) for row in chain(*sides)]
+    shifts = Counter(shift for _, shift in {(at, number - at) for at, words in rows for number in _numbers(words)})
 
-    def numbers_in(line: _Line) -> set[int]:  # at its beginning and its end
-        words = line.text.split()
-        return {int(word) for word in (words[0], words[-1]) if word.isdecimal() and len(word) < 6}
+    def without_own_number(words: tuple[str, ...], at: int) -> tuple[str, ...]:
+        for place, word in enumerate(words):
+            if any(shifts[number - at] >= often for number in _numbers((word,))):
+                return (*words[:place], "", *words[place + 1 :])
+        return words
 
-    seen = Counter(key for lines in pages for key in {_without_digits(line.text) for line in _edges(lines)})
-    shifts = Counter(
-        shift for at, lines in enumerate(pages) for shift in {one - at for line in _edges(lines) for one in numbers_in(line)}
-    )
-    often = max(3, len(pages) // 2)
-    for at, lines in enumerate(pages):
+    seen = Counter(key for _, key in {(at, without_own_number(words, at)) for at, words in rows})
+    said = {_words([line]) for lines in pages for line in lines}
+    for at, (lines, sides) in enumerate(zip(pages, edges, strict=True)):
         dropped = set[int]()
-        for line in _edges(lines) if len(pages) > 1 else ():
-            times, numbers = seen[_without_digits(line.text)], numbers_in(line)
-            in_step = any(shifts[one - at] >= often for one in numbers)  # with the count of the pages
-            furniture = times >= often or _PAGE_NUMBER.match(line.text) or in_step or (times > 1 and numbers)
-            if furniture and round(line.size) <= body:
-                dropped.add(id(line))
+        for side in sides if len(pages) > 1 else ():
+            for row in side:
+                words = _words(row)
+                key, numbers = without_own_number(words, at), _numbers(words)
+                is_number = not numbers or any(shifts[number - at] > 1 or number == at + 1 for number in numbers)
+                is_number = is_number and bool(_PAGE_NUMBER.match(" ".join(words)))
+                others = tuple(filter(None, key))
+                is_numbered = "" in (key[0], key[-1]) and (others in said or not any(map(str.isdigit, "".join(others))))
+                is_running = seen[key] >= often or is_numbered or ("" in key and seen[key] > 1)
+                if not (is_number or is_running) or any(round(line.size) > body for line in row):
+                    break
+                if at or is_number or side is sides[1]:
+                    dropped.update(map(id, row))
         # Dots up to the number of a page: a line of a table of contents.
         leads = {id(line) for line in lines if line.text.rstrip("0123456789 ").replace(" ", "").endswith(".....")}
         yield [line for line in lines if id(line) not in dropped | leads]
 
 
-def _edges(lines: Sequence[_Line]) -> list[_Line]:
-    by_height = sorted(lines, key=lambda line: -line.height)
-    return [*by_height[:_EDGE_LINES], *by_height[_EDGE_LINES:][-_EDGE_LINES:]]
+def _edges(lines: Sequence[_Line]) -> tuple[list[list[_Line]], list[list[_Line]]]:
+    """Return what stands side by side at the head and at the foot of a page, from its edge inwards."""
+    by_height = sorted(lines, key=lambda line: (-round(line.height), line.left))
+    rows = [list(row) for _, row in groupby(by_height, key=lambda line: round(line.height))]
+    return rows[:_EDGE_ROWS], rows[_EDGE_ROWS:][: -_EDGE_ROWS - 1 : -1]
 
 
-def _without_digits(text: str) -> str:
-    return "".join("#" if sign.isdigit() else sign for sign in squash(text).casefold())
+def _words(row: Sequence[_Line]) -> tuple[str, ...]:
+    words = " ".join(" ".join(line.cells) or line.text for line in row).casefold().replace("/", " / ").split()
+    return tuple(word.strip(_AROUND_NUMBERS) or word for word in words)
+
+
+def _numbers(words: Sequence[str]) -> set[int]:
+    """Return the numbers that may be a page's own; no years, which yearly statements count up from page to page."""
+    return {int(word) for word in words if word.isdecimal() and len(word) < 6}.difference(range(1900, 2100))
 
 
 def _is_item(text: str) -> bool:

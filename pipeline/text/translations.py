@@ -73,6 +73,7 @@ Read it {there} | Nachlesen {there} | À lire {there} | Léalo {there} | {there}
 in the page | auf der Seite | dans la page | en la página | 在原网页 | 元のページ
 by {author} | von {author} | par {author} | de {author} | 作者：{author} | 著者：{author}
 published {day} | veröffentlicht {day} | publié {day} | publicado {day} | 发表于 {day} | 公開 {day}
+{count} of headers, footers and tables of contents left out | {count} von Kopf- und Fußzeilen und Inhaltsverzeichnissen ausgelassen | {count} d’en-têtes, de pieds de page et de tables des matières laissés de côté | {count} de encabezados, pies de página e índices omitidas | 已略去页眉、页脚和目录中的{count} | ヘッダー、フッター、目次の{count}を除外
 first read {day} | zuerst gelesen am {day} | lu d’abord le {day} | leído por primera vez el {day} | 首次阅读于{day} | 初回閲覧 {day}
 Report | Bericht | Rapport | Informe | 报告 | レポート
 No report | Kein Bericht | Pas de rapport | Sin informe | 无报告 | レポートなし

@@ -45,9 +45,34 @@ def test_repeated_headers_and_page_numbers_are_dropped() -> None:
         for n, word in enumerate("abcd", 1)
     ]
     text = text_of(*pages)
-    assert "Annual" not in text
+    assert text.count("Annual") == 1  # of a letterhead nothing is lost
     assert "\n1\n" not in text
     assert text.count(LONG) == 4
+
+
+def test_lines_at_the_edges_of_pages_that_differ_in_numbers_are_kept_and_what_is_left_out_is_counted() -> None:
+    def payslip(month: int) -> list[Line]:
+        head = [(9, 780, "Berger works", 50), (9, 780, f"Page {month} of 4", 500)]
+        top = f"Statement of {2019 + month}", f"Bonus: {900 - month}.50 EUR"
+        foot = [(11, 60, "Days of leave left", 50), (11, 60, str(31 - 2 * month), 400), (9, 20, "IBAN DE12 3456", 50)]
+        return [*head, *sheet(*top, f"Salary {'abcd'[month - 1]}", LONG), *foot]
+
+    page = read_pdf(pdf([payslip(month) for month in range(1, 5)]), "slips")
+    assert [page.text.count(said) for said in ("Berger works", "Page 2", "IBAN", "Statement of 202", "Bonus: 89")] == [
+        1,
+        0,
+        0,
+        4,
+        4,
+    ]
+    assert all(f"Days of leave left {days}" in page.text for days in (29, 27, 25, 23))
+    assert page.dropped == {"headers, footers, table of contents": 3 * 6 + 4 * 3}
+
+
+def test_a_running_header_that_is_a_heading_with_the_page_s_number_is_dropped() -> None:
+    names = ("1. Locks", "3. Sluices", "4. Weirs", "7. Moles")
+    pages = [[(9, 780, f"{name} {at + 6}"), (20, 740, name), *sheet(LONG, name[3:])] for at, name in enumerate(names)]
+    assert text_of(*pages).count("4. Weirs") == 1
 
 
 def test_title_author_and_date_come_from_the_file_unless_they_are_poor() -> None:
