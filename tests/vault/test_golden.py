@@ -90,7 +90,8 @@ def of_all_forms(store: MemoryStore) -> Story:
         ReportSection(id=f"s{number}", title=title, paragraphs=paragraphs)
         for number, (title, paragraphs) in enumerate(parts.items())
     )
-    changes = (changing(e.ReportGenerated, sections=sections), changing(e.PageRead, sheets=(0, 50), dropped={"headers, footers": 12}))
+    of_pdf = changing(e.PageRead, sheets=(0, 50), dropped={"headers, footers": 12})
+    changes = (changing(e.ReportGenerated, sections=sections), of_pdf)
     story.scribe.amend = lambda event: changes[1](changes[0](event))
     story.begin().planned().gathered()
     for name in ("large", "small", "large", "extractive"):
