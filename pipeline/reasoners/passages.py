@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from pipeline.domain.events.upkeep_events import Rated
 from pipeline.domain.values import Fact, Hit
 from pipeline.text.cleaning import digest_of, normalised, one_line
+from pipeline.text.page_sections import Place
 from pipeline.text.passages import passages, without_open_end
 from pipeline.text.questions import ParsedQuestion, parse_question
 from pipeline.text.quotes import Span
@@ -51,7 +52,7 @@ class ReadPage(NamedTuple):
     """A page that quotes are taken from. ``digest`` and ``text`` are those of the stored page.
 
     ``cosines`` hold how near its passages are to the question by meaning, by their ``passage_key``, as far as a search by meaning
-    said so; ``shown`` are the parts of the text that a model was shown.
+    said so; ``found`` are the places of what was searched for; ``shown`` are the parts of the text that a model was shown.
     """
 
     url: str
@@ -59,6 +60,7 @@ class ReadPage(NamedTuple):
     digest: str
     text: str
     cosines: Mapping[str, float] = MappingProxyType({})
+    found: tuple[Place, ...] = ()
     shown: tuple[Span, ...] = ()
 
     def fact(self, quote: str, path: Sequence[str], **more: Any) -> Fact:

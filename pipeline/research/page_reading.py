@@ -47,7 +47,7 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
     view = _view_of(state, worker, step.iteration)
     questions = {f"Q{number}": text for number, text in enumerate(_questions_of(state, worker, view), start=1)}
     goes_on = not worker.round and (step.iteration < state.config.iterations or bool(state.config.gap_rounds))
-    texts = {key: with_marks(one.text, one.shown, _seen(state, one.url), named=goes_on) for key, one in pages.items()}
+    texts = {key: with_marks(one.text, one.shown, _seen(state, one.url), one.found, named=goes_on) for key, one in pages.items()}
     question = ReadingQuestion(
         query=state.query,
         perspective=view,
@@ -184,7 +184,8 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     ranked = [hits[rank] for rank in range(max(map(len, searched), default=0)) for hits in searched if rank < len(hits)]
     hits = [*ranked, *(state.survey.hits if state.survey and not worker.round else ())]
     found = [state.pages[url] for url in pages_to_read(state, worker, iteration)]
-    pages = [ReadPage(one.url, one.title, one.digest, context.page_text(one.digest)) for one in found]
+    places = {one.url: tuple(_place_of(hit) for hit in hits if page_of(hit.url) == one.url) for one in found}
+    pages = [ReadPage(one.url, one.title, one.digest, context.page_text(one.digest), found=places[one.url]) for one in found]
     is_long = bool(pages) and tokens(pages[0].text) > left // 2
     spread = len({hit.heading for hit in hits if page_of(hit.url) == pages[0].url}) if pages else 0
     named = [query for query in queries if query in state.searches and query not in view.questions]
@@ -201,9 +202,8 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
             room = own + left if gets_all else left // share
             room = room if is_best or worker.round else min(room, _OTHER_TOKENS)
             if is_best or room >= LEAST:
-                hit = [_place_of(one) for one in hits if page_of(one.url) == page.url]
                 beside = around if worker.round or not place else int(bool(seen))
-                shown = shown_parts(page.text, hit, room, seen, around=beside, always=is_best)
+                shown = shown_parts(page.text, page.found, room, seen, around=beside, always=is_best)
                 pages[place] = page._replace(shown=shown)
                 left -= _shown_tokens(pages[place]) - own
     rest = [] if worker.round else sorted((tokens(page.text) - _shown_tokens(page), place) for place, page in enumerate(pages))

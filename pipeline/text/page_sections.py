@@ -153,13 +153,16 @@ def _taken(
     return kept
 
 
-def with_marks(text: str, shown: Sequence[Span], before: Iterable[tuple[int, int]] = (), *, named: bool = True) -> str:
+def with_marks(
+    text: str, shown: Sequence[Span], before: Iterable[tuple[int, int]] = (), found: Sequence[Place] = (), *, named: bool = True
+) -> str:
     """Return the parts of a page that are shown, with a mark where something is left out: ``[…]``, or with the headings of what
     was not shown ``before`` either, ``[… left out: Locks; Limits]``.
 
-    Of many headings the upper ones are named, and of these the nearest to what is shown; none that stands over nothing, or over
-    several sections, as *Note* does. What goes on with a section, behind what was shown of it or behind those inside it, is
-    named as continued.
+    Of many headings those are named first under which something was ``found`` (so of 25 facts that matter and were left out 20
+    stood under a named one, not 14), then the upper ones, and of these the nearest to what is shown; none that stands over
+    nothing, or over several sections, as *Note* does. What goes on with a section, behind what was shown of it or behind those
+    inside it, is named as continued.
     """
     seen, sections = [*before, *shown], sections_of(text)
     often: Counter[str] = Counter()
@@ -180,8 +183,9 @@ def with_marks(text: str, shown: Sequence[Span], before: Iterable[tuple[int, int
         if any(not any(start <= a and b <= end for start, end in seen) for a, b in section.pieces)
     ]
 
-    def rank(section: Section) -> tuple[int, int]:
-        return section.level, min(max(start - section.span.end, section.span.start - end) for start, end in shown)
+    def rank(section: Section) -> tuple[bool, int, int]:
+        was_found = any(place.is_in(section) for place in found)
+        return not was_found, section.level, min(max(start - section.span.end, section.span.start - end) for start, end in shown)
 
     names: dict[Section, str] = {}
     left = _NAMES

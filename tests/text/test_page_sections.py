@@ -60,6 +60,13 @@ def test_the_headings_of_what_is_left_out_are_named_the_upper_and_nearest_ones_i
     assert tokens(marks) < 180
 
 
+def test_the_heading_of_a_section_that_was_found_and_has_no_room_is_named_before_upper_and_nearer_ones() -> None:
+    many = f"{LONG.replace('## Part ', '## What the manual says of part ')}\n\n### Its exception {{#e}}\n\nNever.\n"
+    shown = [Span(0, many.index("## What the manual says of part 2 "))]
+    assert "exception" not in with_marks(many, shown)
+    assert "Its exception" in with_marks(many, shown, found=[Place("e", "Its exception", "Never.")])
+
+
 def test_what_goes_on_with_a_section_is_named_as_continued() -> None:
     text = f"# Files\n\n{'It is. ' * 400}\n\n{'It was. ' * 400}\n\n### Field {{#f}}\n\nOne.\n\n## Files {{#files}}\n\nThe end.\n"
     field, end = text.index("### Field"), text.index("## Files")
