@@ -22,7 +22,7 @@ from pipeline.cli.researching import (
     report_embedding,
     run_async,
 )
-from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, archived_before, save_last_run
+from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, is_recorded, save_last_run
 from pipeline.config.services import LOCAL, route_of
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.night_events import BatchEnded, BatchStarted, VaultFailed
@@ -72,9 +72,11 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
         join_branches(env.console, env.store, decided.branched)
         if not (unfinished or any(decision.due for decision in decided.decisions)):
             _answer_what_notes_ask(env, request)
-            if decided.archived != archived_before(env.store):
-                # A batch without work: it records only that queries were removed from the file, or added to it again.
-                start = BatchStarted(due=(), archived=decided.archived, after=max(env.store.ids("batch"), default=""))
+            if not is_recorded(env, decided):
+                # A batch without work: it records only which queries are no longer in the file, and what cannot be read.
+                queue, last = env.workspace.queue, max(env.store.ids("batch"), default="")
+                about = {"archived": decided.archived, "timezone": queue.settings.timezone, "unread": queue.left_out}
+                start = BatchStarted(due=(), after=last, **about)
                 log = new_stream(env.store, log_writers.context_of(env.workspace), "batch")
                 try:
                     log.record(start, BatchEnded(done=0, failed=0, skipped=0, exit_code=ExitCode.DONE))

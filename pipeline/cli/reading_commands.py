@@ -204,7 +204,7 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
         report = console.path(path_of(d.session))
         lines += list_lines(word, d.query.id, d.query.text, d.reason if why else "", latest, report)
     for one in gone:
-        reason = f"its query was removed from queries.yaml; {one.status}" if why else ""
+        reason = f"its question is no longer in the queue; {one.status}" if why else ""
         lines += list_lines("archived", one.query_id, one.query, reason, one, console.path(path_of(one.id)))
     for imported in imports:
         lines += [f"{'imported':<11} {imported.last.heading}", f"{'':<11} {imported.id}, not checked"]

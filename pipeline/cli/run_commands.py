@@ -19,7 +19,7 @@ from pipeline.cli.command_parts import (
     try_builds,
     workspace_store,
 )
-from pipeline.cli.run_environment import Request, RunEnvironment, archived_before, environment_of, save_last_run
+from pipeline.cli.run_environment import Request, RunEnvironment, environment_of, is_recorded, save_last_run
 from pipeline.config.settings import store_address
 from pipeline.errors import LOG_TROUBLE, ExitCode, NoWorkspace, UsageError, WorkspaceLocked
 from pipeline.ops.console_output import Console, end
@@ -153,7 +153,7 @@ def _work(run: UnattendedRun, request: Request) -> int:
 
         asked = bool(open_note_questions(env))
     due = any(decision.due for decision in decided.decisions)
-    if unfinished or asked or due or decided.branched or decided.archived != archived_before(env.store):
+    if unfinished or asked or due or decided.branched or not is_recorded(env, decided):
         from pipeline.cli.night import work_through
 
         if (code := work_through(run, env, request, unfinished=unfinished)) is not None:

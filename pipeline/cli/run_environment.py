@@ -133,10 +133,11 @@ def save_last_run(console: Console, account: dict[str, Any]) -> bool:
     return True
 
 
-def archived_before(store: EventStore) -> tuple[str, ...]:
-    """Return the ids of the queries that the latest batch recorded as removed from the file."""
-    names = [name for name in store.marks() if kind_of(name) == "batch"]
+def is_recorded(env: RunEnvironment, decided: Decisions) -> bool:
+    """Return whether the latest batch recorded what was removed from the file, and which questions and folders cannot be read."""
+    names = [name for name in env.store.marks() if kind_of(name) == "batch"]
     second = max(map(begin_of, names), default="")  # several may share it
-    records = [record for name in names if begin_of(name) == second for record in store.load(name)]
+    records = [record for name in names if begin_of(name) == second for record in env.store.load(name)]
     started = [record for record in records if record.type == "batch.started"]  # read without the events' models
-    return tuple(json.loads(max(started, key=lambda record: record.at).data).get("archived", ())) if started else ()
+    known = json.loads(max(started, key=lambda record: record.at).data) if started else {}
+    return [known.get(name, []) for name in ("archived", "unread")] == [[*decided.archived], [*env.workspace.queue.left_out]]

@@ -63,7 +63,7 @@ tag = y.text_that(
 )
 _SOURCES_WANTED = "write a list of hosts and folders: [example.org, notes/]"
 _source = y.text_that(
-    lambda said: " " not in said.strip() and "://" not in said and ("/" in said or "." in said),
+    lambda said: "://" not in said and ("/" in said or ("." in said and " " not in said.strip())),
     "is no host and no folder",
     "write a host, such as example.org, or a folder or document with a slash: notes/",
 )

@@ -35,12 +35,14 @@ def independent_source(url: str) -> str:
 def may_be_read(url: str, config: ResearchConfig) -> bool:
     """Return whether the user allows a page: by its host or one above it, or by its folder or name among the documents."""
     host = host_of(url)
-    path = unquote(page_of(url).partition(":")[2])
+    quoted = page_of(url).partition(":")[2]
+    paths = {quoted, unquote(quoted)}  # a name may be written either way
 
     def is_one_of(entries: Iterable[str]) -> bool:
         if host:
             return any(f".{host}".endswith(f".{entry.lower().removeprefix('www.')}") for entry in entries if "/" not in entry)
-        return any(path == entry.strip("/") or path.startswith(f"{entry.strip('/')}/") for entry in entries if "/" in entry)
+        folders = [entry.removeprefix("./").strip("/") for entry in entries if "/" in entry]
+        return any(f"{path}/".startswith(f"{folder}/") for folder in folders for path in paths)
 
     allowed = [entry for entry in config.allow if ("/" in entry) != bool(host)]
     return not is_one_of(config.deny) and (not allowed or is_one_of(allowed))

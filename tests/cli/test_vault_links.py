@@ -54,6 +54,20 @@ def test_a_second_run_and_a_build_change_nothing_but_a_link_that_a_killed_run_di
     assert queue(space) == before[0]
 
 
+def test_a_night_on_which_nothing_is_due_records_a_fault_once_and_that_it_is_gone(space: Workspace) -> None:
+    note = space.folder / "vault" / "my" / "Queue.md"
+    note.write_text(f"{LINE}\n")
+    assert space.research("run").code == 0
+    for text, times in ((f"{LINE}\n- [ ] Bad mode:quick\n", 1), (f"{LINE}\n", 0), ("", 0)):
+        note.write_text(text)
+        assert space.research("run").code == 0
+        assert (space.folder / "vault" / "Home.md").read_text().count("quick") == times
+        before = space.tree("events/batches")
+        assert "nothing to do" in space.research("run").out
+        assert space.tree("events/batches") == before
+    assert "its question is no longer in the queue" in space.research("list", "--why").out
+
+
 def test_a_line_that_is_edited_is_researched_again_and_then_linked_to_the_new_report(space: Workspace) -> None:
     assert space.research("run").code == 0
     first = queue(space)

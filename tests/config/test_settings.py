@@ -92,15 +92,16 @@ def test_the_corpus_may_be_several_folders(tmp_path: Path) -> None:
 def test_allowed_sources_of_a_query_replace_those_of_the_settings_and_denied_ones_add_up(tmp_path: Path) -> None:
     (tmp_path / "queries.yaml").write_text(
         "settings: {sources: {allow: [example.org], deny: [spam.example]}, beyond: true}\n"
-        "queries:\n  - a\n  - {query: b, beyond: false, sources: {allow: [notes/], deny: [drafts/]}}\n"
+        "queries:\n  - a\n  - {query: b, beyond: false, sources: {allow: [notes/], deny: [my drafts/]}}\n"
     )
     queue = load_workspace(tmp_path).queue
     first, second = (config_for(query, queue.settings) for query in queue.queries)
     assert (first.allow, first.deny, first.beyond) == (("example.org",), ("spam.example",), True)
-    assert (second.allow, second.deny, second.beyond) == (("notes/",), ("spam.example", "drafts/"), False)
-    (tmp_path / "queries.yaml").write_text("settings: {sources: {deny: [https://spam.example/]}}\nqueries: [a]\n")
-    with pytest.raises(QueueInvalid, match="no host and no folder"):
-        load_workspace(tmp_path)
+    assert (second.allow, second.deny, second.beyond) == (("notes/",), ("spam.example", "my drafts/"), False)
+    for wrong in ("https://spam.example/", "spam. example"):
+        (tmp_path / "queries.yaml").write_text(f"settings: {{sources: {{deny: ['{wrong}']}}}}\nqueries: [a]\n")
+        with pytest.raises(QueueInvalid, match="no host and no folder"):
+            load_workspace(tmp_path)
 
 
 # ---- the services in use ----

@@ -28,6 +28,8 @@ from tests.fakes import Journal, MemoryStore, step_context_for
         ("corpus:notes/garden.md#beds", ("example.org",), (), True),
         ("corpus:notes/garden.md#beds", (), ("notes/",), False),
         ("corpus:notes%20old/a.md", (), ("notes old/",), False),
+        ("corpus:notes%20old/a.md", (), ("notes%20old/",), False),
+        ("corpus:notes/a.md", (), ("./notes/a.md",), False),
         ("corpus:notes/garden.md", ("manuals/",), (), False),
         ("corpus:notesbook/a.md", (), ("notes/",), True),
         ("https://example.org/notes/a", (), ("notes/",), True),
