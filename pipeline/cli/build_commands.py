@@ -26,6 +26,7 @@ from pipeline.config.settings import load_workspace, store_address
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console, end
 from pipeline.text.wording import counted
+from pipeline.vault import Mode
 from pipeline.vault.build_cache import KnownNote, notes_in
 from pipeline.wiring.store_adapters import store_of
 
@@ -112,10 +113,10 @@ def _build_on_changes(console: Console, poll: bool, then: Callable[[], None], fa
     feed = Feed(store_of(folder)) if store_address(folder) else None
     of_the_site = f"{os.path.realpath(folder / 'templates' / 'site')}/"
 
-    def build_again(changed: frozenset[str] = frozenset()) -> None:
+    def build_again(changed: frozenset[str] = frozenset(), mode: Mode = "first") -> None:
         only_site = bool(changed) and all(path.startswith(of_the_site) for path in changed)
         try:
-            report = None if only_site else bring_vault_up_to_date(console)
+            report = None if only_site else bring_vault_up_to_date(console, mode)
             print_decisions(console, report)
             notes = len(report.written) if report else 0
             made = bring_site_up_to_date(console, report)
@@ -129,6 +130,8 @@ def _build_on_changes(console: Console, poll: bool, then: Callable[[], None], fa
             files = counted(len(made.written), "file")
             console.say(f"{counted(notes, 'note')} and {files} of the site written, {len(made.removed)} removed")
             then()
+        if report and report.waits:
+            build_again(changed, "new")
 
     try:
         build_again()

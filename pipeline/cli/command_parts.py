@@ -22,7 +22,7 @@ from pipeline.ports import EventStore
 from pipeline.text.cleaning import digest_of
 from pipeline.text.times import length_of
 from pipeline.text.wording import first_few
-from pipeline.vault import BuildReport
+from pipeline.vault import BuildReport, Mode
 from pipeline.wiring import workspace_adapters
 from pipeline.wiring.store_adapters import store_of, summaries_of
 
@@ -163,7 +163,7 @@ def report_build_problems(console: Console, problems: Sequence[BuildProblem]) ->
     return problems[0].exit_code if problems else 0
 
 
-def _build_vault(workspace: Workspace, mode: Literal["new", "all", "check"]) -> Any:
+def _build_vault(workspace: Workspace, mode: Mode) -> Any:
     folder = workspace.folder
     travels = (folder / ".git").exists() or store_address(folder)  # then notes must be the same on each machine
     documents = None if travels else Path(os.path.realpath(workspace.corpora[0]))  # one name, by whatever link it is reached
@@ -197,7 +197,7 @@ def decision_lines(report: BuildReport) -> list[tuple[str, bool]]:
     return [*aside, *united, *moved, *gone, *alone]
 
 
-def bring_vault_up_to_date(console: Console, mode: Literal["new", "all", "check"] = "new") -> Any:
+def bring_vault_up_to_date(console: Console, mode: Mode = "new") -> Any:
     """Build the vault; print which files could not be written; update the session summaries. Return the vault's report."""
     report = _build_vault(load_workspace(console.folder), mode)
     for problem in report.problems:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Record = Callable[[Sequence[EventBase]], None]
 
-Mode = Literal["new", "all", "check", "ratings"]
+Mode = Literal["new", "first", "all", "check", "ratings"]
 
 
 def build_vault(
@@ -39,8 +39,10 @@ def build_vault(
     """Bring the notes in ``vault`` up to date with the log in ``store``; return what was written, removed and set aside.
 
     ``templates`` contains ``<kind>.md.j2`` for each kind of note; ``state_dir`` keeps what was derived between builds. Mode
-    ``new`` renders only notes with new content; ``all`` renders every note; ``check`` renders every note and reports what would
-    change, but writes nothing; ``ratings`` only records what a person called useful or wrong since the last build.
+    ``new`` renders only notes with new content; ``first`` too, but of notes that a template alone changes only the newest, and
+    the report says that others wait (``waits``) for the next build; ``all`` renders every note; ``check`` renders every note and
+    reports what would change, but writes nothing; ``ratings`` only records what a person called useful or wrong since the last
+    build.
 
     The same events and templates always give the same bytes, so a second build writes nothing. If the log of a session is damaged
     or missing, the report lists it as a problem, its notes stay as they are, and this build removes no file. The notes of a
@@ -61,7 +63,7 @@ def build_vault(
         with suppress(OSError):
             parts = (sorted(marks.items()), digest_below(templates), str(documents))
             settled = digest_of(repr(parts).encode("utf-8", "replace"))
-        if mode == "new" and settled and kept.is_current and kept.recall(SETTLED) == settled:
+        if mode in ("new", "first") and settled and kept.is_current and kept.recall(SETTLED) == settled:
             with closing(Tree(vault)) as tree:
                 drift = kept.files.drift(tree)  # a new file may be a note that somebody put back
             if not drift.folders:

@@ -51,7 +51,8 @@ class BuildReport:
 
     ``unchanged`` is the number of unchanged files. ``moved`` are the notes that a person moved since the last build, the new path
     by the old one; ``hidden`` are those that a person removed; ``united`` are further files with the id of a note, which the
-    build put together with it: the note's path by theirs. ``found`` are the folders of the vault in which it changed nothing.
+    build put together with it: the note's path by theirs. ``waits`` says that a build of the ``first`` notes left others for the
+    next one. ``found`` are the folders of the vault in which it changed nothing.
     """
 
     written: tuple[str, ...] = ()
@@ -63,6 +64,7 @@ class BuildReport:
     moved: Mapping[str, str] = field(default_factory=dict)
     hidden: tuple[str, ...] = ()
     united: Mapping[str, str] = field(default_factory=dict)
+    waits: bool = False
     found: Mapping[str, Folder] = field(default_factory=dict, compare=False, repr=False)
 
 

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from time import monotonic
 
 from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all
@@ -39,6 +40,7 @@ from pipeline.vault.output.writer import COPY, GeneratedFile, VaultWriter, as_te
 
 STYLE_SHEET = "research.css"
 SNIPPET = f".obsidian/snippets/{STYLE_SHEET}"
+_FIRST_S = 0.5  # for how long the first notes that a template changes are rendered, so that its editor soon sees them
 _RESTORE = "put it back: `research templates update` copies what is missing; no file was changed"
 _LOST = (
     "its log is not here, so they are kept; in another git branch it may be there: switch back, or restore it from a backup; "
@@ -235,17 +237,24 @@ class Build:
             yield import_note(found, path)
 
     def _rendered_files(self) -> Iterator[GeneratedFile]:
-        """Render the files of all parts that are due, and enter what they were made from. A session may turn out unreadable."""
+        """Render the files of all parts that are due, and enter what they were made from. A session may turn out unreadable.
+
+        The newest come first. What waits for the next build is not entered, so that it is due then.
+        """
         known, due = self.kept.made(), self._identity.due()
         altered = {file.owner for file in filter(None, map(self.kept.files.find, self._drift.files))}
         version_of = cache(self.renderer.version_of)
         self._made: dict[str, str] = {}
-        for part in self._parts:
+        self._waits, ends = False, monotonic() + _FIRST_S
+        for part in reversed(self._parts):
             versions = map(version_of, sorted({kind for kind, _, _ in part.notes}))
             hidden = (name for name in part.reports if name in self._decisions.hidden)
             digest = digest_of(" ".join((*versions, part.value, *hidden)).encode("utf-8", "replace"))[:16]
             is_due = due is None or part.owner in due | altered or part.owner == "templates:"
             if not is_due and known.get(part.owner) == digest:
+                continue
+            if self.mode == "first" and not is_due and known.get(part.owner) and monotonic() > ends:
+                self._waits = True
                 continue
             try:
                 for made in part.make():
@@ -284,7 +293,7 @@ class Build:
     def _record(self, stale: set[str], writer: VaultWriter, own: Sequence[str]) -> BuildReport:
         """Keep what is done and what is left to do; return the report. In a person's ``own`` files links were changed."""
         left = stale - writer.left.keys()
-        is_done = not left and not self._values.problems and not writer.problems and not writer.refused
+        is_done = not left and not self._waits and not self._values.problems and not writer.problems and not writer.refused
         made = self._made | dict.fromkeys((fresh.owner for fresh in writer.refused), "")
         gone = self.kept.made().keys() - {part.owner for part in self._parts}
         self.kept.put_made(dict.fromkeys(gone, "") | made)
@@ -301,6 +310,7 @@ class Build:
             self._identity.moved,
             self._identity.hidden,
             writer.united,
+            self._waits,
             self._drift.untouched([f"{OWN}/", *writer.left, *writer.written]),
         )
 

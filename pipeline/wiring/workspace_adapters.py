@@ -113,7 +113,7 @@ def build(folder: Path, mode: Mode = "new", documents: Path | None = None) -> Bu
     """
     refuse_missing_log(folder)
     _refuse_inside_the_log(folder, "vault")
-    writes = mode in ("new", "all")
+    writes = mode in ("new", "first", "all")
     if writes and not os.path.lexists(folder / "vault" / ".obsidian"):
         workspace_starter.lay_out(folder, "vault")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from unittest import mock
 
@@ -59,6 +60,18 @@ def test_a_template_edit_writes_the_notes_of_its_kind_alone(place: Workplace, ki
     rooms = {path.partition("/")[0] for path in place.build().written}
     assert rooms == {"Home.md" if kind == "home" else f"{kind}s"}
     assert place.build().written == ()
+
+
+def test_the_first_notes_of_an_edited_template_are_written_before_the_others_are_rendered(place: Workplace) -> None:
+    template = place.templates / "source.md.j2"
+    template.write_text(f"{template.read_text()}\nEdited.\n")
+    with mock.patch("pipeline.vault.stages.monotonic", side_effect=count(0, 0.4)):
+        first = place.build(mode="first")
+    rest = place.build(mode="first")
+    sources = {f"sources/{file.relative_to(place.vault / 'sources')}" for file in (place.vault / "sources").rglob("*.md")}
+    assert (first.waits, len(first.written), rest.waits) == (True, 1, False)
+    assert {*first.written, *rest.written} == sources
+    assert not place.build(mode="first").written
 
 
 def test_a_note_that_was_altered_is_made_again_and_no_other(place: Workplace) -> None:
