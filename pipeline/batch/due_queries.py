@@ -237,7 +237,7 @@ class _Rhythm:
         The nights are counted from the first session on the question, so that one which was late changes no weekday. After one
         that was late by more than half of the interval, the question waits for the turn after the next.
         """
-        first, latest = (night_of(moment_of(one.started_at), self.zone) for one in (self._first(last), last))
+        first, latest = (night_of(when, self.zone) for when in (moment_of(self._first(last).started_at), _worked(last)))
         turn = first + timedelta(((latest - first).days // nights + 1) * nights)
         turn += timedelta(nights if 2 * (turn - latest).days < nights else 0)
         due = turn <= night_of(self.now, self.zone)
@@ -245,7 +245,7 @@ class _Rhythm:
 
     def by_clock(self, every: timedelta, last: Summary) -> tuple[bool, str]:
         """Return whether that length of time has passed, or nearly so: in a run a question waits for its turn."""
-        turn = moment_of(last.started_at) + every
+        turn = _worked(last) + every
         due = turn - min(every / 10, LATE_START) <= self.now
         return due, f"{'since' if due else 'at'} {turn.astimezone():%Y-%m-%d %H:%M}"
 
@@ -258,6 +258,11 @@ class _Rhythm:
             seen.add(before.id)
             first = before
         return first
+
+
+def _worked(session: Summary) -> datetime:
+    """Return when a session that has ended began; one that was interrupted counts as begun when it was continued."""
+    return moment_of(session.ended_at) - timedelta(seconds=session.seconds)
 
 
 def states_of_builds(missed: Iterable[tuple[str, str]]) -> dict[str, str]:

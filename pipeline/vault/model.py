@@ -11,7 +11,7 @@ alone: sessions by their start, readings of a source by their time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
@@ -351,6 +351,15 @@ class Batch:
     embedded: Cost
     not_made: tuple[str, ...]
 
+    @property
+    def broken_off(self) -> Iterator[n.QueryEnded]:
+        """What was due in a run that was interrupted, and of which its log says no more: known by the queries' ids alone."""
+        known = {entry.query_id for entry in self.ended} | {entry.query_id for entry in self.skipped}
+        for name in () if self.end else self.started.due:
+            if name not in known:
+                why, at = "the run was interrupted", self.started.at
+                yield n.QueryEnded(query_id=name, query=name, session="", status="interrupted", reason=why, at=at)
+
 
 @dataclass(frozen=True)
 class Night:
@@ -364,21 +373,28 @@ class Night:
     began: datetime
     cost: Cost
 
-    @property
-    def ended(self) -> tuple[n.QueryEnded, ...]:
-        """The ends of its queries, in order."""
-        return tuple(entry for batch in self.batches for entry in batch.ended)
-
     @cached_property
-    def last(self) -> dict[str, n.QueryEnded]:
-        """How each query ended at last, by its id."""
-        return {entry.query_id: entry for entry in self.ended}
+    def last(self) -> tuple[n.QueryEnded, ...]:
+        """How each query ended at last. What was finished stays, also if the query was begun again after it: then both count."""
+        found: dict[tuple[str, bool], n.QueryEnded] = {}
+        for entry in (entry for batch in self.batches for entry in (*batch.ended, *batch.broken_off)):
+            done = entry.status == "complete"
+            if done:
+                found.pop((entry.query_id, False), None)
+            found[entry.query_id, done] = entry
+        return tuple(found.values())
+
+    @property
+    def interrupted(self) -> bool:
+        """Tell whether its last run did not come to its end."""
+        return not self.batches[-1].end
 
     @property
     def left_out(self) -> dict[str, n.QuerySkipped]:
         """The skipped queries that no run of the night worked on, by id, as the last run left them."""
         skipped = {entry.query_id: entry for batch in self.batches for entry in batch.skipped}
-        return {name: entry for name, entry in skipped.items() if name not in self.last}
+        worked = {entry.query_id for entry in self.last}
+        return {name: entry for name, entry in skipped.items() if name not in worked}
 
     @property
     def not_made(self) -> tuple[str, ...]:
@@ -409,6 +425,13 @@ class VaultModel:
     def archived(self) -> frozenset[str]:
         """The ids of the queries that were no longer in the queue when the latest night began."""
         return frozenset(self.nights[-1].batches[-1].started.archived if self.nights else ())
+
+    def card_of(self, entry: n.QueryEnded) -> Card | None:
+        """Return the card of a query's session in a night; where the log names none, of the first one that ends after it."""
+        if entry.session:
+            return self.by_id.get(entry.session)
+        same = self.of_query.get(entry.query_id, [])
+        return next((one for one in same if not one.ended or one.ended_at > entry.at), same[-1] if same else None)
 
     def reported_before(self, card: Card) -> list[Card]:
         """Return the sessions before this one that have a report on its query, the latest first."""

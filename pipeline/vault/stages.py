@@ -196,7 +196,7 @@ class Build:
             after=best_link(after) if after else None,
             later=best_link(after) if after and after.has_note else None,  # a session that failed takes the place of none
             later_not_found=after is not None and after.outcome == "not-found",
-            reports=tuple((best_link(one), one.started_at) for one in model.reported_before(card)),
+            reports=tuple((best_link(one), one.reported_at) for one in model.reported_before(card)),
             archived=card.query_id in model.archived,
             sources={reading.page.url: model.sources[reading.page.url] for reading in card.read},
             asked=asked_rows(model, asked, {reading.page.url for reading in card.read if reading.shown}),

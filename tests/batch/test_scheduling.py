@@ -145,6 +145,16 @@ def test_what_a_person_has_researched_in_the_afternoon_is_not_researched_again_i
         assert nights_researched(timedelta(days=1), [first, second]) == [first, second][: 1 + due]
 
 
+@pytest.mark.parametrize(("every", "due_at"), [(1, [25.5, 26]), (0.5, [25.5, 26]), (7, [])])
+def test_a_session_that_was_interrupted_counts_for_the_night_in_which_it_was_continued(every: float, due_at: list[float]) -> None:
+    begun, continued = (datetime(2026, 11, day, 2).astimezone(UTC) for day in (24, 25))
+    (state,) = last("pumps", started_at=timestamp(begun), ended_at=timestamp(continued + timedelta(minutes=8))).values()
+    index, one = SessionIndex((replace(summary_of(state), seconds=900.0),)), queue(query("pumps", every=timedelta(days=every)))
+    for day in (25 + 1 / 12, 25.5, 26):
+        (decision,) = decide(one, index, begun + timedelta(days=day - 24))
+        assert decision.due == (day in due_at)
+
+
 def test_interrupted_queries_come_first_then_by_priority_then_as_in_the_file() -> None:
     names = ("low", "first", "second", "high", "halfway")
     queries = [query(name, priority={"low": -1, "high": 9}.get(name, 0)) for name in names]

@@ -96,6 +96,25 @@ def test_note_and_digest_of_a_night_say_one_cost_that_of_runs_that_were_killed_a
     assert "$0.53" in "\n".join(text_of(digest_of(store, nights_in(store)[0][-1]), str))
 
 
+def test_a_night_that_was_killed_names_what_was_due_and_keeps_what_it_had_finished(tmp_path: Path) -> None:
+    store = MemoryStore()
+    done = Story(store).whole()
+    night(store, done)
+    killed = n.BatchStarted(due=(done.query_id, "tides", "not-begun"), after="batch-2026-11-21t020000-ab12")
+    Scribe(store, "batch-2026-11-21t030000-cd34").note_batch(killed)
+    half = Story(store, id="2026-11-21-tides-77aa", query="Why are there tides?", query_id="tides").begin().planned()
+    place, words = built(tmp_path, store), "1 answered, 3 unfinished; the run was interrupted"
+    digest = "\n".join(text_of(digest_of(store, nights_in(store)[0][-1]), str))
+    for text in (_text(place, "Home"), _text(place, "nights/"), digest):
+        assert words in " ".join(text.split())
+        assert "An append is durable after fsync returned." in text
+        for name in ("Why are there tides?", "not-begun"):
+            assert name in text.partition("Unfinished")[2]
+    half.gathered().analysed().reported()  # by the next run
+    place.build()
+    assert "|Why are there tides?]] (finished since, 21 November 2026): The run was interrupted." in _text(place, "nights/")
+
+
 def test_a_vault_without_any_session_says_what_to_do(tmp_path: Path) -> None:
     place = built(tmp_path, MemoryStore())
     assert [name for name in place.files() if name.endswith(".md")] == ["Home.md"]

@@ -14,7 +14,7 @@ from html import escape
 from typing import Any, Literal, get_args
 
 from pipeline.domain.events.night_events import QueryEnded
-from pipeline.domain.events.records import kind_of
+from pipeline.domain.events.records import is_about, kind_of
 from pipeline.domain.state import COUNTED_OUTCOMES, OUTCOME_WORDS, status_words
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
@@ -38,6 +38,7 @@ _COLOURS = {
     "passages": ("#5b8bd0", "blue"),
     "not-found": ("#c9a227", "yellow"),
     "failed": ("#b5493a", "red"),
+    "open": ("#8a8a8a", "grey"),
 }
 
 _OTHER = {"failed": "failed", "open": "unfinished"}
@@ -140,11 +141,13 @@ def night_note(model: VaultModel, night: Night) -> Note:
 def night_view(model: VaultModel, night: Night) -> View:
     """Return what a night's note says; a query counts once, as its last run of the night left it."""
     found: dict[Group, list[Any]] = {group: [] for group in get_args(Group)}
-    for entry in night.last.values():
-        card = model.by_id.get(entry.session)
+    for entry in night.last:
+        card = model.card_of(entry)
         group = group_of(entry.status, card)
         if entry.status != "complete":  # no report to show: the link to its note, else the bare question, and why
             outcome = "cancelled" if entry.status == "cancelled" else ""
+            if card and card.has_report and card.ended_at > entry.at:
+                outcome = f"finished since, {translations.day(card.ended_at)}"
             link = best_link(card) if card else entry.query
             found[group].append({"link": link, "outcome": outcome, "reason": entry.reason})
         elif card:
@@ -153,7 +156,7 @@ def night_view(model: VaultModel, night: Night) -> View:
     cost = night.cost
     return {
         "title": f"Night of {translations.day(night.date)}",
-        "words": outcome_words(_outcomes(model, night).elements()),
+        "words": _words(night, _outcomes(model, night).elements()),
         **{group.replace("-", "_"): rows for group, rows in found.items()},
         "skipped": [{"reason": reason, "queries": queries} for reason, queries in skipped.items()],
         "not_made": night.not_made,
@@ -175,7 +178,7 @@ def night_view(model: VaultModel, night: Night) -> View:
 def home_note(model: VaultModel) -> Note:
     """Return the home note."""
     last, cards = model.nights[-1] if model.nights else None, model.by_id.values()
-    worked = last.last if last else {}
+    worked = {entry.query_id for entry in last.last} if last else set()
     questions = [same for same in of_questions(cards) if same[-1].query_id not in worked or not same[-1].query_id]
     unanswered = [same[-1] for same in questions if not same[-1].has_note and same[-1].query_id not in model.archived]
     older = [card for same in questions if (card := latest(same)).has_note]
@@ -264,8 +267,8 @@ def picture(model: VaultModel, owner: str) -> GeneratedFile:
     most = max([1, *(count.total() for count in counts)])
     bars = []
     for place, (night, count) in enumerate(zip(nights, counts, strict=True)):
-        cost = money(night.cost.charged_usd)
-        words = f"{translations.day(night.date)}: {outcome_words(count.elements())}, {cost}"
+        cost = f", {money(usd)}" if (usd := night.cost.charged_usd) else ""
+        words = f"{translations.day(night.date)}: {_words(night, count.elements())}{cost}"
         at, bar, top = f'x="{place * _STEP + 2}"', f"<title>{words}</title>", float(_HIGH)
         for name, (colour, _) in _COLOURS.items():
             tall = count[name] / most * (_HIGH - 4)
@@ -280,7 +283,11 @@ def picture(model: VaultModel, owner: str) -> GeneratedFile:
 
 def _outcomes(model: VaultModel, night: Night) -> Counter[str]:
     """How the questions of a night ended; a question counts once."""
-    return Counter(ended_as(entry.status, model.by_id.get(entry.session)) for entry in night.last.values())
+    return Counter(ended_as(entry.status, model.by_id.get(entry.session)) for entry in night.last)
+
+
+def _words(night: Night, outcomes: Iterable[str]) -> str:
+    return f"{outcome_words(outcomes)}{'; the run was interrupted' if night.interrupted else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,18 +316,21 @@ def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
 def digest_of(store: EventStore, night: Night, unread: Iterable[str] = ()) -> Digest:
     """Return the digest of a night; a session that cannot be read is named, not left out."""
     questions = []
-    for entry in night.last.values():
-        card = None
+    for entry in night.last:
+        card, about = None, (name for name in store.ids("session") if is_about(name, entry.query_id))
+        session = entry.session or max(about, default="")
         with suppress(LogError):
-            card = read_card(store, entry.session)
+            card = read_card(store, session) if session else None
+        if card and not entry.session:  # of what an interrupted run left, the log has the ids of the queries alone
+            entry = entry.model_copy(update={"query": card.query})
         questions.append((entry, card))
-    lost = (f"{entry.query}: its log cannot be read" for entry, card in questions if card is None)
+    lost = (f"{entry.query}: its log cannot be read" for entry, card in questions if entry.session and card is None)
     return Digest(night, tuple(questions), (*night.not_made, *unread, *lost))
 
 
 def heading_of(digest: Digest) -> str:
     """Return the night in a line, as a mail's subject: ``Night of 21 November 2026: 3 answered, 1 failed``."""
-    words = outcome_words(ended_as(one.status, card) for one, card in digest.questions)
+    words = _words(digest.night, (ended_as(one.status, card) for one, card in digest.questions))
     return f"Night of {translations.day(digest.night.date)}: {words}"
 
 
@@ -354,8 +364,8 @@ def _lines(digest: Digest) -> Iterator[tuple[str, str, Card | None]]:
     cost = f", {money(usd)}" if usd else ""
     skipped = len(digest.night.left_out)
     left_out = f"; {translations.count(skipped, 'question')} left out" if skipped else ""
-    took = duration(digest.night.seconds) if digest.night.seconds else "interrupted"
-    lines: list[tuple[str, str, Card | None]] = [("summary", f"{heading_of(digest)} ({took}{cost}{left_out})", None)]
+    said = f"{duration(digest.night.seconds) if digest.night.seconds else ''}{cost}{left_out}".lstrip(",; ")
+    lines: list[tuple[str, str, Card | None]] = [("summary", f"{heading_of(digest)}{f' ({said})' if said else ''}", None)]
     for group, title in _GROUPS.items():
         found = groups.get(group, [])
         lines += [("section", title, None)] if found else []

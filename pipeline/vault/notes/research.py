@@ -350,7 +350,7 @@ def source_note(
                 parts.best_link(card) for card in {card.query_id: card for card, quote in found if quote.cited}.values()
             ),
             "found_for": parts.best_link(found_by),
-            "found_at": found_by.started_at,
+            "found_at": found_by.reported_at or found_by.started_at,
             "there": Inert(there),
         }
 
