@@ -146,13 +146,11 @@ class Build:
         """
         for file in filter(None, map(self.kept.files.find, self._drift.files)):
             card = self._values.cards.get(file.owner.removeprefix("session:"))
-            if card is None or file.kind != "report":
+            is_there = self._drift.files[file.path] is not None  # one that was moved or removed takes nothing back
+            if card is None or file.kind != "report" or not is_there:
                 continue
             with suppress(Obstacle):  # another stage says what is wrong with it
-                data, note = self._tree.read(file.path), f"report:{card.id}"
-                if data is None:  # moved or removed: nothing is taken back
-                    continue
-                text = as_text(data)
+                text, note = as_text(self._tree.read(file.path) or b""), f"report:{card.id}"
                 boxes, rating = dict(marked(text)), rating_of(text)
                 is_new = rating != self._decisions.ratings.of(card.query_id, note)
                 if is_new:
