@@ -32,7 +32,8 @@ from pipeline.text.cleaning import one_line
 from pipeline.text.times import timestamp
 
 MOST_FRUITLESS = 5  # workers that a session may cost without recording anything
-MOST_REFUSALS = 6  # tries of a session that no connected worker is set up for: others may come
+MOST_REFUSALS = 6  # tries, in a minute, of a session that no connected worker is set up for: others may come
+MOST_WAITS = 36  # tries, in half an hour, while others are connected that may be set up for it
 MOST_OUTAGES = 4
 
 
@@ -165,7 +166,7 @@ class NightWorker:
             if share is None:
                 return None
             result = await self._run(share, stop, attempts)
-            if isinstance(result, float):
+            if not isinstance(result, n.QueryEnded):
                 self.say(f"{name}  put back", False)
                 return result
             await asyncio.to_thread(share.end, result.model_dump())
@@ -201,7 +202,9 @@ class NightWorker:
         except UsageError as error:  # this machine is not set up for it; another may be
             refused = await asyncio.to_thread(share.refuse, self.context.agent.agent, error.message)
             self.say(f"{state.id}  refused, this machine is not set up for it: {error.message}", True)
-            if attempts < MOST_REFUSALS or set(await asyncio.to_thread(self.nights.workers)) - set(refused):
+            is_for_this = job.entry.startswith(entry_of(machine=self.context.agent.agent))
+            others = set() if is_for_this else set(await asyncio.to_thread(self.nights.workers)) - set(refused)
+            if attempts < (MOST_WAITS if others else MOST_REFUSALS):
                 return min(2.0**attempts, 60.0)
             return ended("interrupted", f"no worker can take it: {reasons_of(refused)}", "cap")
         except ProviderRefused as error:

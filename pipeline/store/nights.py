@@ -12,6 +12,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 from pgqueuer.adapters.drivers.psycopg import SyncPsycopgDriver
 from pgqueuer.queries import SyncQueries
@@ -206,7 +207,7 @@ class PostgresNights:
         """Return the names of the workers that are connected, sorted."""
         query = """select substr(application_name, %s) from pg_stat_activity
             where datname = current_database() and application_name like %s"""
-        return sorted(row[0] for row in self._database.rows(query, len(WORKER) + 1, f"{WORKER}%"))
+        return sorted(unquote(row[0]) for row in self._database.rows(query, len(WORKER) + 1, f"{WORKER}%"))
 
     def take_turn(self, name: str, hold_s: float) -> float:
         """Take the turn at a host or provider for ``hold_s`` seconds, if it is free; return 0, else in how many seconds it is.

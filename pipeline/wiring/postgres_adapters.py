@@ -14,6 +14,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from pipeline.config.keys import usable_store
 from pipeline.config.settings import Workspace, environment, objects_address, store_address, store_password
@@ -110,8 +111,9 @@ def nights_of(folder: Path) -> PostgresNights:
 
 
 def engine_of(folder: Path, program: str, at_once: int = 2, lease_s: float = 30.0) -> PgQueuerEngine:
-    """Return what gives jobs to this process; ``program`` names it to others."""
-    return PgQueuerEngine(_database(folder, patience_s=0.0, program=program[:63]), at_once=at_once, lease_s=lease_s)
+    """Return what gives jobs to this process; ``program`` names it to others, by a server that takes ASCII alone."""
+    database = _database(folder, patience_s=0.0, program=quote(program, safe=" ")[:63])
+    return PgQueuerEngine(database, at_once=at_once, lease_s=lease_s)
 
 
 def _database(folder: Path, **options: Any) -> Database:

@@ -43,6 +43,7 @@ from pipeline.store.jobs import PgQueuerEngine
 from pipeline.store.nights import PostgresNights
 from pipeline.store.postgres import PostgresStore
 from pipeline.store.postgres_database import Database
+from pipeline.wiring.postgres_adapters import engine_of
 from tests.fakes import Journal, context_for, event_names, step_context_for
 from tests.nights import NOW, endings, known, query, queue
 
@@ -216,6 +217,15 @@ def test_what_a_night_waits_for_is_put_in_the_queue_again_when_it_is_lost(nights
     nights.advance()
     nights.advance()
     assert nights.queue() == {"research": (1, 0), "research on south": (1, 0)}
+
+
+def test_a_worker_is_known_by_its_name_whatever_signs_that_has(
+    tmp_path: Path, postgres_store_url: str, nights: PostgresNights, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RESEARCH_STORE", postgres_store_url)
+    engine = engine_of(tmp_path, f"{WORKER}büro 1% neu")
+    engine._database.rows("select 1")
+    assert nights.workers() == ["büro 1% neu"]
 
 
 @dataclass
@@ -453,11 +463,11 @@ def test_a_session_that_costs_worker_after_worker_is_given_up(stage: Callable[..
     assert "5 workers in a row were lost on it" in result.ended[0].reason
 
 
-@pytest.mark.parametrize("another", [True, False])
-def test_machines_that_are_not_set_up_for_a_session_are_no_loss_and_are_named_where_no_other_is_connected(
-    stage: Callable[..., Stage], monkeypatch: pytest.MonkeyPatch, another: bool
+@pytest.mark.parametrize(("another", "machine", "waits"), [(True, "", 36), (True, "", 0), (True, "north", 36), (False, "", 36)])
+def test_machines_that_are_not_set_up_for_a_session_are_no_loss_and_are_named_where_no_other_is_connected_that_may_be(
+    stage: Callable[..., Stage], monkeypatch: pytest.MonkeyPatch, another: bool, machine: str, waits: int
 ) -> None:
-    night = stage(queue(query("pumps")))
+    night = stage(queue(query("pumps", machine=machine)))
     asyncio.run(night.open())
     (name,) = night.store.ids("session")
     for _ in range(MOST_FRUITLESS + 1):
@@ -465,6 +475,7 @@ def test_machines_that_are_not_set_up_for_a_session_are_no_loss_and_are_named_wh
         assert share
         share.refuse("east", "no key for the model m")
     monkeypatch.setattr(shared_night, "MOST_REFUSALS", 0)
+    monkeypatch.setattr(shared_night, "MOST_WAITS", waits)
 
     def refuse(_state: SessionState, _part: Any) -> Any:
         raise UsageError("no key for brave")
@@ -472,8 +483,9 @@ def test_machines_that_are_not_set_up_for_a_session_are_no_loss_and_are_named_wh
     poor = night.worker("north")
     poor.prepare = refuse
     with psycopg.connect(night.url, application_name=f"{WORKER}{'south' if another else 'north'}"):
-        (ended,) = asyncio.run(night.run(poor, *([night.worker("south")] if another else []))).ended
-    if another:
+        comes = another and not machine and waits
+        (ended,) = asyncio.run(night.run(poor, *([night.worker("south")] if comes else []))).ended
+    if comes:
         assert ended.status == "complete"
     else:
         assert (ended.status, ended.cause) == ("interrupted", "cap")
