@@ -31,6 +31,7 @@ from pipeline.errors import ExitCode, ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import PRINTED, Console, end
 from pipeline.ports import EventStore
 from pipeline.search.corpus_files import Corpus
+from pipeline.text.addresses import readable
 from pipeline.text.cleaning import slug
 from pipeline.text.ranking import page_origin
 from pipeline.text.times import timestamp
@@ -255,7 +256,7 @@ def _turn_lines(value: dict[str, Any], turn: Turn) -> list[str]:
     for fact in value["facts"]:
         words = fact["quote"].split()
         quote = " ".join(words[:_QUOTE_WORDS]) + (" …" if len(words) > _QUOTE_WORDS else "")
-        lines.append(f"  [{numbers[fact['id']]}] {' › '.join(fact['path'])}  {fact['address']}")
+        lines.append(f"  [{numbers[fact['id']]}] {' › '.join(fact['path'])}  {readable(fact['address'])}")
         lines.append(f"      quote {fact['id']}: “{quote}”")
         lines += [f"      note {fact['note']}"] if fact["note"] else []
         when = f"; it was last read on {fact['read_at'][:10]}" if fact["read_at"] else ""

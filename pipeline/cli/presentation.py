@@ -23,6 +23,7 @@ from pipeline.domain.state import (
 from pipeline.domain.summary import Summary
 from pipeline.domain.values import Cost
 from pipeline.errors import LOG_TROUBLE
+from pipeline.text.addresses import readable
 from pipeline.text.cleaning import clean, one_line
 from pipeline.text.wording import bill, counted, duration, first_few
 
@@ -86,8 +87,8 @@ _SAID: dict[type, Callable[[Any], str]] = {
         f"{x.worker_id}, iteration {x.iteration}: {' | '.join(x.queries) or f'{len(x.pages)} pages of earlier nights'}"
     ),
     e.SearchCompleted: lambda x: f"{x.query}: {_of(x.hits, 'hit')} from {x.provider}",
-    e.PageRead: lambda x: f"{x.title} ({x.url})" + (f"; it says: {', '.join(x.notices)}" if x.notices else ""),
-    e.FactsObserved: lambda x: f"{x.worker_id}: {_of(x.facts, 'fact')} in {x.url}",
+    e.PageRead: lambda x: f"{x.title} ({readable(x.url)})" + (f"; it says: {', '.join(x.notices)}" if x.notices else ""),
+    e.FactsObserved: lambda x: f"{x.worker_id}: {_of(x.facts, 'fact')} in {readable(x.url)}",
     e.WorkerEvaluated: lambda x: f"{x.worker_id}: {_of(x.gaps, 'open question')}",
     e.WorkerCompleted: lambda x: f"{x.worker_id}: {x.reason}",
     e.WorkerFailed: lambda x: f"{x.worker_id}: {x.reason}",

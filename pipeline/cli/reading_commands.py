@@ -25,6 +25,7 @@ from pipeline.errors import LogError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console
 from pipeline.ports import EventStore
 from pipeline.site.paths import encoded, page_of
+from pipeline.text.addresses import readable
 from pipeline.text.wording import counted
 from pipeline.vault.identity import read_decisions
 from pipeline.vault.model import Card, Night
@@ -70,7 +71,7 @@ def _why_lines(found: Why, rated: dict[str, NoteRated]) -> Iterator[str]:
     for one in found.evidence:
         disputed = " (disputed)" if one.against else ""
         yield f"  fact {one.fact.id}{disputed}: “{' '.join(one.fact.quote.split())}”"
-        address = f"{one.fact.url}#{one.fact.anchor}" if one.fact.anchor else one.fact.url
+        address = readable(f"{one.fact.url}#{one.fact.anchor}" if one.fact.anchor else one.fact.url)
         yield f"    quoted from {' › '.join(one.fact.path) or address}  {address}"
         if event := rated.get(one.fact.id):
             yield f"    you called {'it' if event.fact else 'its source'} {event.rating} on {event.at[:10]}"
@@ -86,7 +87,7 @@ def _why_lines(found: Why, rated: dict[str, NoteRated]) -> Iterator[str]:
     yield "speaks against it:" if against else "nothing that was found speaks against it"
     for fact, explanation in against:
         yield f"  {explanation}"
-        yield f"    fact {fact.id} in {fact.path[0] if fact.path else fact.url}: “{' '.join(fact.quote.split())}”"
+        yield f"    fact {fact.id} in {fact.path[0] if fact.path else readable(fact.url)}: “{' '.join(fact.quote.split())}”"
 
 
 @click.command()

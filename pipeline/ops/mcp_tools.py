@@ -27,6 +27,7 @@ from pipeline.search.passage_search import PassageSearch
 from pipeline.search.vectors import Meaning
 from pipeline.system import files
 from pipeline.text import times
+from pipeline.text.addresses import readable
 from pipeline.text.cleaning import clean
 from pipeline.wiring.store_adapters import index_file, local_model, store_of, summaries_of
 
@@ -254,7 +255,9 @@ class Library:
         else:
             parts.append(f"There is no report: {state.end_reason or state.status}.")
         quoted = [state.facts[name] for name in cited]
-        quotes = (f"[{n}] “{one.quote}” — {titles.get(one.digest, one.url)}, {one.url}" for n, one in enumerate(quoted, 1))
+        quotes = (
+            f"[{n}] “{one.quote}” — {titles.get(one.digest, one.url)}, {readable(one.url)}" for n, one in enumerate(quoted, 1)
+        )
         text = "\n\n".join(filter(None, [*parts, "## Quotes", *quotes])) + "\n"
         unknowns, limits = ([gap.question for gap in report.unknowns], list(report.limits)) if report else ([], [])
         return {"session": session, "text": text, "citations": quoted, "not_found": unknowns, "limits": limits}

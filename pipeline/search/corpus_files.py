@@ -18,7 +18,7 @@ from urllib.parse import quote
 from pipeline.documents.extract import accepted_kind
 from pipeline.errors import GONE, CorpusUnusable, ReadFailed
 from pipeline.system.files import open_regular
-from pipeline.text.addresses import DOCUMENTS, path_of
+from pipeline.text.addresses import DOCUMENTS, path_of, readable
 
 _UNESCAPED = "/-._~+,@="
 # Folders that documentation builders and package managers make beside the pages.
@@ -211,9 +211,9 @@ class Corpus:
             path = root.joinpath(*parts)
             inside = path.resolve(strict=True).is_relative_to(root)
         except (OSError, RuntimeError) as error:
-            raise ReadFailed(f"{url} cannot be read: {GONE}") from error
+            raise ReadFailed(f"{readable(url)} cannot be read: {GONE}") from error
         if not inside:
-            raise ReadFailed(f"{url} cannot be read: it is a link that leaves the folder")
+            raise ReadFailed(f"{readable(url)} cannot be read: it is a link that leaves the folder")
         return path
 
     def _address(self, prefix: str, path: str) -> str:

@@ -30,7 +30,7 @@ from pipeline.search.index import Candidate, Index, IndexedFile, Scope, Source, 
 from pipeline.search.vectors import ByMeaning, Meaning, Progress
 from pipeline.system.files import open_lock
 from pipeline.system.process_lock import turn
-from pipeline.text.addresses import path_of
+from pipeline.text.addresses import path_of, readable
 from pipeline.text.cleaning import clean, digest_of, one_line
 from pipeline.text.passages import what_is_missing
 from pipeline.text.questions import ParsedQuestion, content_stems, names_in, parse_in
@@ -277,7 +277,7 @@ class PassageSearch:
         try:
             return replace(await asyncio.to_thread(lambda: self._extractor.file(contents(path), path)), url=address)
         except ReadFailed as error:
-            raise ReadFailed(f"{address} cannot be read: {error.message}", hint=error.hint) from error
+            raise ReadFailed(f"{readable(address)} cannot be read: {error.message}", hint=error.hint) from error
 
     def refresh(self) -> IndexReport:
         """Bring the index up to date with the folders; only changed files are read.

@@ -11,6 +11,7 @@ import re
 from urllib.parse import quote, unquote_plus, unquote_to_bytes, urlsplit, urlunsplit
 
 from pipeline.errors import ReadFailed
+from pipeline.text.cleaning import one_line
 
 DOCUMENTS = "corpus:"  # how addresses of the user's documents begin
 _LONGEST = 2_000
@@ -117,6 +118,11 @@ def _path(path: str) -> str:
 def path_of(url: str) -> str:
     """Return the path of an address of the user's documents, relative to their folder; it is not checked."""
     return os.fsdecode(unquote_to_bytes(url.removeprefix(DOCUMENTS)))
+
+
+def readable(url: str) -> str:
+    """Return an address as people read it: that of one of the user's documents with the name that its file has, on one line."""
+    return DOCUMENTS + one_line(path_of(url), _LONGEST) if url.startswith(DOCUMENTS) else url
 
 
 def percent_encoded(text: str) -> str:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -142,3 +143,17 @@ def test_a_definition_comes_first_where_a_passage_opens_with_what_is_asked_for(t
     text = f"# Terms\n\n{other}## More\n\nA quay berth is a place at a wall where a ship is made fast.\n"
     (folder / "corpus" / "terms.md").write_text(text)
     assert "1] Terms › More" in said(folder, "ask", "What is a quay berth?").out
+
+
+def test_a_document_is_shown_and_linked_to_by_the_name_of_its_file_whatever_signs_it_has(tmp_path: Path) -> None:
+    folder = workspace_in(tmp_path, "  - {query: 'When was the sluice of Grün rebuilt?', id: sluice}\n")
+    document = folder / "corpus" / "Grün a%20b #2.md"
+    document.write_text("# Sluice\n\nThe sluice of Grün was rebuilt in 1932.\n")
+    assert said(folder, "-q", "run").code == 0
+    place = f"corpus:{document.name}"
+    for words in (["ask", "When was the sluice of Grün rebuilt?"], ["why", "sluice", "rebuilt in 1932"], ["log", "sluice"]):
+        assert place in said(folder, *words).out
+    assert f'"{document.name}"' in said(folder, "export", "sluice", "--format", "csl-json").out
+    notes = [note.read_text() for note in (folder / "vault" / "sources").rglob("*.md")]
+    addresses = [part.partition(")")[0] for note in notes for part in note.split("](file://")[1:]]
+    assert str(document) in map(unquote, addresses)

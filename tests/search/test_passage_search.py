@@ -138,14 +138,14 @@ def test_only_files_that_changed_are_read_again(docs: Path, monkeypatch: pytest.
 
 
 def test_a_page_is_read_as_it_is_now_and_a_missing_one_is_an_error(docs: Path) -> None:
-    (docs / "a.md").write_text("before")
+    (docs / "a b.md").write_text("before")
     folder = corpus(docs)
     assert hits(folder, "before")
-    (docs / "a.md").write_text("after")
-    assert "after" in read(folder, "corpus:a.md").text
-    (docs / "a.md").unlink()
-    with pytest.raises(ReadFailed, match=r"corpus:a\.md cannot be read: it is no longer in the folder"):
-        read(folder, "corpus:a.md")
+    (docs / "a b.md").write_text("after")
+    assert "after" in read(folder, "corpus:a%20b.md").text
+    (docs / "a b.md").unlink()
+    with pytest.raises(ReadFailed, match=r"corpus:a b\.md cannot be read: it is no longer in the folder"):
+        read(folder, "corpus:a%20b.md")
 
 
 def test_bad_files_are_reported_and_do_not_keep_the_good_ones_from_being_found(docs: Path) -> None:
