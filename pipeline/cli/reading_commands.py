@@ -28,7 +28,7 @@ from pipeline.site.paths import encoded, page_of
 from pipeline.text.addresses import readable
 from pipeline.text.wording import counted
 from pipeline.vault.identity import read_decisions
-from pipeline.vault.model import Card, Night
+from pipeline.vault.model import Card, Night, rated_for
 from pipeline.vault.notes.mornings import digest_of, heading_of, html_of, nights_in, text_of
 from pipeline.wiring import workspace_adapters
 from pipeline.wiring.store_adapters import store_of
@@ -53,7 +53,8 @@ def why(console: Console, session: str, words: str) -> None:
         hint = "take some words of a sentence of its report, or the id of a fact"
         raise UsageError(f"{state.id} {what}", hint=hint)
     ratings = read_decisions(store).ratings
-    rated = {one.fact.id: event for one in found.evidence if (event := ratings.latest_on(state.query_id, one.fact))}
+    same, about = rated_for(store, ratings, state.query_id).same, (one.fact for one in found.evidence)
+    rated = {fact.id: event for fact in about if (event := ratings.latest_on(state.query_id, same(fact), fact.url))}
     value = value_of(found)
     for evidence in value["evidence"]:
         event = rated.get(evidence["fact"]["id"])

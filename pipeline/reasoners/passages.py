@@ -152,10 +152,12 @@ def choose(
             cosine=cosines[place],
         )
 
-    ids = {place: fact(place).id for place, (page, _) in enumerate(found) if page.url in rated.useful_urls | rated.wrong_urls}
+    urls = rated.useful_urls | rated.wrong_urls
+    ids = {place: rated.same(fact(place)) for place, (page, _) in enumerate(found) if page.url in urls}
     useful = [place for place, name in ids.items() if name in rated.useful]
     wrong = {place for place, name in ids.items() if name in rated.wrong}
-    ranking.sort(key=lambda place: found[place][0].url in rated.wrong_urls - rated.useful_urls)
+    last = {place for place, (page, _) in enumerate(found) if page.url in rated.wrong_urls - rated.useful_urls}
+    ranking.sort(key=last.__contains__)
     ranking = [place for place in dict.fromkeys([*useful, *ranking]) if place not in wrong]
     if not ranking:
         return Choice()
@@ -174,7 +176,8 @@ def choose(
             wanted += _spread(query, texts, lengths, known, cosines, ranking, [page.url for page, _ in found])
         elif not wanted:
             wanted, room = [*near, *(place for place in ranking if sections[place] == sections[near[0]])], _ONE_SECTION_WORDS
-        chosen = _within([place for place in dict.fromkeys([*useful, *wanted]) if place not in wrong], lengths, room)
+        wanted = [place for place in dict.fromkeys([*useful, *wanted]) if place not in wrong]
+        chosen = _within(sorted(wanted, key=last.__contains__), lengths, room)
     others = [place for place in ranking if place not in chosen][:more]
     return Choice(tuple(map(fact, chosen)), tuple(fact(place).model_copy(update={"claim": ""}) for place in others))
 

@@ -69,7 +69,7 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
         source = key if (key := key_of(finding.source)) in pages else "S1"
         asked = questions.get(key_of(finding.question), "")
         found[source].append(Found(finding.quote, finding.claim, asked, round(1 - place / (2 * len(said.findings)), 4)))
-    events = [_observed(step, source, state, *facts_and_rejected(found[key], source)) for key, source in pages.items()]
+    events = [_observed(step, source, state, context, *facts_and_rejected(found[key], source)) for key, source in pages.items()]
     refused = sum(len(event.rejected) for event in events)
     if refused and not any(event.facts for event in events):
         raise unusable(answer, f"{counted(refused, 'quote')}, and not one stands in the pages", "a larger model quotes better")
@@ -94,7 +94,7 @@ async def read_plainly(step: PlainReading, state: SessionState, context: StepCon
     choices = {question: choose(parse_question(question, known.language), sources, known, judged=True) for question in asked}
     found = ((fact, question) for question, choice in choices.items() for fact in choice.passages)
     facts = {fact.id: fact.model_copy(update={"question": one_line(question, 400)}) for fact, question in found}.values()
-    events = [_observed(step, source, state, [fact for fact in facts if fact.url == source.url]) for source in sources]
+    events = [_observed(step, source, state, context, [fact for fact in facts if fact.url == source.url]) for source in sources]
     events[-1] = events[-1].model_copy(update={"last": True})
     return StepResult(tuple(events))
 
@@ -103,16 +103,18 @@ def _observed(
     step: ReadPages | PlainReading,
     source: ReadPage,
     state: SessionState,
+    context: StepContext,
     facts: Iterable[Fact],
     rejected: Iterable[RejectedFact] = (),
 ) -> e.FactsObserved:
     whole = sum(end - start for start, end in (*_seen(state, source.url), *source.shown)) >= len(source.text)
+    rated = context.rated(state.query_id)
     return e.FactsObserved(
         worker_id=step.worker_id,
         iteration=step.iteration,
         url=source.url,
         digest=source.digest,
-        facts=tuple(facts),
+        facts=tuple(fact for fact in facts if rated.same(fact) not in rated.wrong),
         rejected=tuple(rejected),
         whole=whole,
         shown=() if whole else tuple((start, end) for start, end in source.shown),

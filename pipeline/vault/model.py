@@ -28,6 +28,7 @@ from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import Kind, kind_of
 from pipeline.domain.events.session_events import PageRead
+from pipeline.domain.events.upkeep_events import Rated, Ratings
 from pipeline.domain.findings import disputed_facts, news_of, open_gaps, sheet_of, shown_sources
 from pipeline.domain.session import state_of, summary_of
 from pipeline.domain.state import SessionState, workers_in_order
@@ -568,6 +569,15 @@ def folded(store: EventStore, session: str, version: int | None = None) -> tuple
     records = store.load(session)
     history = tuple(decode_all(one.data for one in records if version is None or one.version <= version))
     return state_of(session, history), history
+
+
+def rated_for(store: EventStore, ratings: Ratings, query_id: str) -> Rated:
+    """Return what counts for a question, with the words of what is rated, as far as the log of its sessions can be read."""
+    rated, facts = ratings.about(query_id), dict[str, Fact]()
+    for report in sorted({event.note for (about, _), event in ratings.latest.items() if about == query_id and event.rating}):
+        with suppress(LogError):
+            facts |= folded(store, report.removeprefix("report:"))[0].facts
+    return replace(rated, passages=tuple(fact for name, fact in facts.items() if name in rated.useful | rated.wrong))
 
 
 def read_card(store: EventStore, session: str) -> Card | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from time import monotonic
@@ -29,7 +29,7 @@ from pipeline.system.folders import Obstacle, Tree
 from pipeline.text.cleaning import digest_of
 from pipeline.vault.build_cache import OWN, SETTLED, BuildReport, Kept, KnownNote
 from pipeline.vault.identity import Identity, is_retired, read_decisions, relink, taken_over
-from pipeline.vault.model import Beside, Card, Reading, Values, VaultModel, asked_by_owner, model_of
+from pipeline.vault.model import Beside, Card, Reading, Values, VaultModel, asked_by_owner, model_of, rated_for
 from pipeline.vault.note import ID, Kind, Note, block_id, grouped
 from pipeline.vault.notes.mornings import home_note, night_note, picture, topic_note, topics_of
 from pipeline.vault.notes.parts import asked_rows, best_link
@@ -152,7 +152,7 @@ class Build:
             with suppress(Obstacle):  # another stage says what is wrong with it
                 text, note = as_text(self._tree.read(file.path) or b""), f"report:{card.id}"
                 boxes, rating = dict(marked(text)), rating_of(text)
-                is_new = rating != self._decisions.ratings.of(card.query_id, note)
+                is_new = rating != (self._decisions.ratings.of(card.query_id, note) or "")
                 if is_new:
                     yield NoteRated.model_validate({"note": note, "rating": rating, "query_id": card.query_id})
                 for url, quote in ((one.page.url, quote) for one in card.read for quote in one.quotes):
@@ -203,6 +203,10 @@ class Build:
 
         def made() -> Iterator[Note]:
             loaded = self._values.loaded(card, beside)
+            if beside.rated:  # a passage that was rated in another report may have other words here
+                same = rated_for(self.store, self._decisions.ratings, card.query_id).same
+                rated = {name: beside.rated.get(same(fact), "") for name, fact in loaded.state.facts.items()}
+                loaded = replace(loaded, beside=replace(beside, rated=rated))
             yield session_note(loaded)
             if card.has_note:
                 yield report_note(loaded)

@@ -49,6 +49,7 @@ from pipeline.search.vectors import Meaning, VectorModel
 from pipeline.text.cleaning import one_line
 from pipeline.text.redaction import Redaction
 from pipeline.vault.identity import read_decisions
+from pipeline.vault.model import rated_for
 from pipeline.wiring.store_adapters import index_file, local_model
 from pipeline.wiring.workspace_adapters import templates_of
 
@@ -180,7 +181,7 @@ class AdapterFactory:
             search=self._search(state, ledger, night),
             fetch=Fetches(self.documents, self._web, self._redaction.text),
             page_text=lambda digest: self.store.objects.get(digest).decode("utf-8"),
-            rated=lambda query_id: read_decisions(self.store).ratings.about(query_id),
+            rated=lambda query_id: rated_for(self.store, read_decisions(self.store).ratings, query_id),
         )
 
     def model_for(self, model: str, budget: Budget) -> Reasoner:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pipeline.domain.events.upkeep_events import Rated
 from pipeline.reasoners.passages import ReadPage, choose
 from pipeline.text.cleaning import digest_of, normalised
 from pipeline.text.questions import parse_question
@@ -106,3 +107,13 @@ def test_the_choice_does_not_depend_on_the_order_of_the_pages() -> None:
     pages = [page(MANUAL, "corpus:a.md"), page(f"# Other\n\n{CHAPTERS}\n\nA pump is loud.\n", "corpus:b.md")]
     query = parse_question("How loud is the heron pump in decibels?")
     assert choose(query, pages, TermStatistics()).passages == choose(query, pages[::-1], TermStatistics()).passages
+
+
+def test_the_source_of_a_wrong_passage_comes_last() -> None:
+    question = parse_question("How does one restore a backup, and how loud is the heron pump?")
+    pages = [page(MANUAL), page("# Backups\n\nA backup is restored by the night shift.", "corpus:night.md")]
+    assert choose(question, pages, TermStatistics()).passages[0].url == "corpus:manual.md"
+    rated = Rated(wrong_urls=frozenset({"corpus:manual.md"}))
+    urls = [fact.url for fact in choose(question, pages, TermStatistics(), rated=rated).passages]
+    assert urls == sorted(urls, reverse=True)
+    assert len(set(urls)) == 2

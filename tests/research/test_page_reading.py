@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from unittest.mock import AsyncMock
 
 import pytest
 
-from pipeline.domain.events.session_events import PageRead
+from pipeline.domain.events.session_events import FactsObserved, PageRead
+from pipeline.domain.events.upkeep_events import Rated
 from pipeline.domain.findings import chosen_pages
+from pipeline.domain.reasoner_questions import Finding, Reading
 from pipeline.domain.state import Iteration, SearchDone, SessionState, Worker
+from pipeline.domain.steps import ReadPages
 from pipeline.domain.values import Fact, Hit, Perspective, PlanNode, RejectedFact
+from pipeline.ports import Answer
 from pipeline.reasoners.passages import ReadPage
-from pipeline.research.page_reading import sources_of
+from pipeline.research.page_reading import read_pages, sources_of
 from pipeline.research.quoted_facts import Found, facts_and_rejected
 from pipeline.research.step_context import StepContext
 from pipeline.text.cleaning import digest_of
@@ -198,3 +203,21 @@ def test_a_quote_out_of_a_paragraph_that_gives_orders_to_models_is_no_fact() -> 
     assert not facts
     assert "gives orders" in rejected[0].reason
     assert _found(f"{PAGE}\n{order}\n", quote="The writer calls for a flush.")[0]
+
+
+def test_words_of_a_passage_called_wrong_become_no_fact_again_for_its_question() -> None:
+    state = SessionState(query_id="logs")
+    worker = Worker("search_0", "", 0, "", iterations=[Iteration("", ("flush",))])
+    state.nodes = {worker.id: PlanNode(id=worker.id, task="search", description="", perspective="")}
+    state.workers, state.perspectives = {worker.id: worker}, {"": Perspective(id="", name="", focus="", questions=("?",))}
+    state.searches["flush"] = SearchDone("local", (Hit(url="corpus:a", title="Logs"),))
+    state.pages = {"corpus:a": PageRead(url="corpus:a", title="", digest="d", characters=len(PAGE), at="")}
+    wrong = _found(PAGE, "It waits until the disk has answered.\n\nOnly then does it acknowledge the record.")[0]
+    quotes = ("only then does it acknowledge", "It never acknowledges earlier.")
+    reasoner = AsyncMock()
+    reasoner.answer.return_value = Answer(Reading(findings=tuple(Finding(quote=quote) for quote in quotes)))
+    rated = Rated(wrong=frozenset({wrong[0].id}), passages=wrong)
+    context = StepContext(reasoner, AsyncMock(), AsyncMock(), lambda _digest: PAGE, lambda _query_id: rated)
+    (seen,) = asyncio.run(read_pages(ReadPages("search_0", 1), state, context)).drafts
+    assert isinstance(seen, FactsObserved)
+    assert [fact.quote for fact in seen.facts] == ["It never acknowledges earlier."]

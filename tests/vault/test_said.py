@@ -41,7 +41,7 @@ def test_a_ticked_box_is_recorded_once_the_note_says_so_and_a_tick_that_is_taken
     assert said(folder, "-q", "build").code == 0
     assert len(store_of(folder).marks(["vault"])) == 1
     _change(folder, "- [x] wrong, noted", "- [ ] wrong, noted")
-    assert _rated(folder) == Rated()
+    assert not _rated(folder).useful | _rated(folder).wrong
     assert "noted" not in only(folder).read_text()
 
 
@@ -68,7 +68,7 @@ def test_a_reports_property_rates_the_quotes_behind_its_answer_until_it_is_taken
     assert said(folder, "-q", "build").code == 0
     assert len(getattr(_rated(folder), rating)) == 1
     _change(folder, f"rating: {rating}\n", "rating: 3\n")
-    assert _rated(folder) == Rated()
+    assert not _rated(folder).useful | _rated(folder).wrong
 
 
 def test_only_ticks_that_are_not_recorded_count_and_each_belongs_to_the_quote_above_it() -> None:
@@ -125,6 +125,29 @@ def test_what_is_ticked_before_a_night_holds_in_that_night_and_is_recorded_once(
     assert wrong not in _blocks(second.read_text())
     assert "- [x] wrong, noted" in first.read_text()
     assert len(store_of(folder).marks(["vault"])) == len(_rated(folder).wrong) == 1
+
+
+@pytest.mark.parametrize("rating", ["useful", "wrong"])
+def test_a_rating_follows_its_passage_when_a_word_of_its_document_changes(tmp_path: Path, rating: str) -> None:
+    folder = workspace_in(tmp_path, "  - {query: How deep is the harbour?, id: depth}\n")
+    document = folder / "corpus" / "harbour.md"
+    text = "# Piers\n\nThe harbour is ten metres deep where the northern ships wait for the tide behind the old lighthouse.\n"
+    document.write_text(text)
+    assert said(folder, "-q", "run").code == 0
+    first = only(folder)
+    block = _blocks(first.read_text().partition("lighthouse.")[2])[0]
+    rate(folder, first.relative_to(folder / "vault").as_posix(), block, rating)
+    document.write_text(text.replace("ten", "twelve"))
+    assert said(folder, "-q", "run", "depth", "--again").code == 0
+    (second,) = set((folder / "vault").glob(REPORT)) - {first}
+    is_useful = rating == "useful"
+    assert ("> > The harbour is twelve" in second.read_text(), "> The harbour is twelve" in second.read_text()) == (
+        is_useful,
+    ) * 2
+    if is_useful:
+        change(second, "- [x] useful, noted", "- [ ] useful, noted", count=1)
+        assert said(folder, "-q", "build").code == 0
+        assert "noted" not in second.read_text()
 
 
 HEAD = '---\ntitle: "A report"\nid: "report:s1"\n---\n\n# A report\n\n'

@@ -9,6 +9,11 @@ from pydantic import Field
 
 from pipeline.domain import values as v
 from pipeline.domain.events.session_events import EventBase, PageRead
+from pipeline.text.questions import content_stems
+from pipeline.text.quotes import holds_quote
+from pipeline.text.words import jaccard
+
+_NEARLY = 0.7  # least Jaccard similarity of two passages if one is the other after a change of its document
 
 
 class ResearchPruned(EventBase):
@@ -123,13 +128,33 @@ class NoteRated(EventBase):
 class Rated:
     """What counts for one question: the ids of useful and of wrong passages, and the addresses of useful and of wrong sources.
 
-    A wrong passage is not used again, and its source comes last; a useful one comes first.
+    A wrong passage is not used again, and its source comes last; a useful one comes first. ``cleared`` are the ids of passages of
+    which a rating was taken back, ``passages`` are the useful and wrong ones whose words are known.
     """
 
     useful: frozenset[str] = frozenset()
     wrong: frozenset[str] = frozenset()
     useful_urls: frozenset[str] = frozenset()
     wrong_urls: frozenset[str] = frozenset()
+    cleared: frozenset[str] = frozenset()
+    passages: tuple[v.Fact, ...] = ()
+
+    def same(self, fact: v.Fact) -> str:
+        """Return the id of the rated passage of its source that a fact is, or of which it has the words; else its own.
+
+        It contains that, or is a part of a wrong one, or its document changed, and both are nearly alike and of one section.
+        """
+        if fact.id in self.useful | self.wrong | self.cleared:
+            return fact.id
+
+        def is_same(one: v.Fact) -> bool:
+            if holds_quote(fact.quote, one.quote) or (one.id in self.wrong and holds_quote(one.quote, fact.quote)):
+                return True
+            is_place = one.digest != fact.digest and one.path == fact.path
+            return is_place and jaccard(content_stems(one.quote), content_stems(fact.quote)) >= _NEARLY
+
+        found = [one.id for one in self.passages if one.url == fact.url and is_same(one)]
+        return next((name for name in found if name in self.wrong), found[0] if found else fact.id)
 
 
 @dataclass(slots=True)
@@ -143,20 +168,22 @@ class Ratings:
         if isinstance(event, NoteRated):
             self.latest[event.query_id, event.fact or event.url or event.note] = event
 
-    def of(self, query_id: str, fact: str) -> str:
-        """Return the rating of a passage for a question; "" for none."""
+    def of(self, query_id: str, fact: str) -> str | None:
+        """Return the rating of a passage for a question; "" if it was taken back, None if there never was one."""
         found = self.latest.get((query_id, fact))
-        return found.rating if found else ""
+        return found.rating if found else None
 
-    def latest_on(self, query_id: str, fact: v.Fact) -> NoteRated | None:
+    def latest_on(self, query_id: str, fact: str, url: str) -> NoteRated | None:
         """Return the rating of a passage for a question, or else of its source; None if there is none, or it was taken back."""
-        names = ((query_id, fact.id), (query_id, fact.url), ("", fact.url))
+        names = ((query_id, fact), (query_id, url), ("", url))
         return next((found for name in names if (found := self.latest.get(name)) and found.rating), None)
 
     def about(self, query_id: str) -> Rated:
-        """Return what counts for a question."""
+        """Return what counts for a question, without the words of what is rated."""
         mine = [event for event in self.latest.values() if event.query_id == query_id or not event.query_id]
-        named = {rating: [event for event in mine if event.rating == rating] for rating in ("useful", "wrong")}
-        facts = (frozenset(event.fact for event in found if event.fact) for found in named.values())
-        urls = (frozenset(event.url for event in found if event.url) for found in named.values())
-        return Rated(*facts, *urls)
+
+        def named(rating: str, kind: Literal["fact", "url"]) -> frozenset[str]:
+            return frozenset(getattr(event, kind) for event in mine if event.rating == rating) - {""}
+
+        facts = named("useful", "fact"), named("wrong", "fact")
+        return Rated(*facts, named("useful", "url"), named("wrong", "url"), cleared=named("", "fact"))
