@@ -32,7 +32,7 @@ from pipeline.domain.values import Cost, Recalled, ResearchConfig, minus, total
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import StreamLog, new_stream
 from pipeline.engine.stopping import SIGNALLED, RunContext, ending_at, reserved_for_writing
-from pipeline.errors import LogUnwritable, ProviderRefused, ResearchError, SearchFailed, StepError
+from pipeline.errors import LogUnwritable, ProviderRefused, ResearchError, SearchFailed, ServiceUnavailable, StepError
 from pipeline.ports import EventStore
 from pipeline.research import StepContext
 from pipeline.text.cleaning import one_line
@@ -46,8 +46,10 @@ Need = tuple[str, ...]  # what a session cannot do without: its reasoner, or its
 
 
 def reason_of(error: StepError) -> str:
-    """Return an outage in words."""
+    """Return an outage in words. That of a model's server says what to do; its session's note has the error."""
     busy = error.outage is not None and error.outage.busy
+    if error.outage and not busy and isinstance(error, ServiceUnavailable):
+        return f"the model's server, {error.outage.service}, is down: start it if it is yours, and the next run goes on"
     return f"a service is {'busy' if busy else 'down'}: {one_line(error.message, 500)}"
 
 

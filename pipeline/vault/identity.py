@@ -43,6 +43,11 @@ class Decisions:
     hidden: set[str] = field(default_factory=set)
     ratings: Ratings = field(default_factory=Ratings)
 
+    @property
+    def hidden_reports(self) -> set[str]:
+        """The sessions whose reports are hidden."""
+        return {name.removeprefix("report:") for name in self.hidden if name.startswith("report:")}
+
     def apply(self, event: EventBase) -> None:
         """Take in one event, later than all before it; an event of another kind, or with an unfit path, changes nothing."""
         if isinstance(event, NoteMoved) and is_fit(event.path):
@@ -123,8 +128,7 @@ class Identity:
             if path.removesuffix(".md") != canonical[name]
         }
         # Hidden reports and their sessions: other notes say nothing of these.
-        reports = {name.removeprefix("report:") for name in decisions.hidden if name.startswith("report:")}
-        names = (f"{kind}:{session}" for session in reports for kind in ("report", "session"))
+        names = (f"{kind}:{session}" for session in decisions.hidden_reports for kind in ("report", "session"))
         self._left_out = {canonical[name] for name in names if name in canonical}
 
     def _find(self) -> None:

@@ -11,7 +11,7 @@ alone: sessions by their start, readings of a source by their time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
@@ -410,12 +410,16 @@ class Night:
 
 @dataclass(frozen=True)
 class VaultModel:
-    """The whole vault: cards by session id, in order of their start; sources by address, and who read them; nights."""
+    """The whole vault: cards by session id, in order of their start; sources by address, and who read them; nights.
+
+    ``hidden`` are the sessions whose reports a person removed: nights and the home note do not count them.
+    """
 
     by_id: Mapping[str, Card]
     nights: tuple[Night, ...]
     readings: Mapping[str, list[tuple[Card, Reading]]]
     sources: Mapping[str, Link]
+    hidden: Collection[str] = ()
 
     @cached_property
     def of_query(self) -> dict[str, list[Card]]:

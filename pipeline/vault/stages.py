@@ -176,15 +176,21 @@ class Build:
             make = partial(self._import, name, path)
             yield Part(f"import:{name}", self._values.marks[name] + path, make, (("session", path, ""),))
         for night in model.nights:
-            yield _of_value(f"night:{night.date}", night_note(model, night))
+            yield self._counted(f"night:{night.date}", model, partial(night_note, night=night))
         for topic, found in topics_of(cards).items():
             rows = asked_rows(model, asked.get(f"topic:{topic}", ()), noted)
             yield _of_value(f"topic:{topic}", topic_note(model, topic, found, rows))
         if model.nights:
-            image = picture(model, "nights:")
-            yield Part("nights:", image.body, lambda: [image])
-        yield _of_value("home:", home_note(model))
+            yield self._counted("nights:", model, partial(picture, owner="nights:"))
+        yield self._counted("home:", model, home_note)
         yield Part("templates:", "", partial(copies, self.renderer.folder, "templates:"))
+
+    def _counted(self, owner: str, model: VaultModel, make: Callable[[VaultModel], Note | GeneratedFile]) -> Part:
+        """The part of a file that counts reports: those that are hidden do not count."""
+        first = make(model)
+        notes = ((first.kind, first.path, first.key),) if isinstance(first, Note) else ()
+        reports = tuple(f"report:{name}" for name in model.by_id)
+        return Part(owner, repr(first), lambda: [make(replace(model, hidden=self._decisions.hidden_reports))], notes, reports)
 
     def _session(self, model: VaultModel, card: Card, after: Card | None, asked: Iterable[Turn]) -> Part:
         """The notes of a session; ``after`` is the session that followed it, ``asked`` what was asked about it."""
@@ -222,8 +228,7 @@ class Build:
         """The ``noted`` sources, to which a session's result leads; the workers' notes name the others, with what they found."""
 
         def note(url: str, path: str, readings: Sequence[tuple[Card, Reading]]) -> Iterator[Note]:
-            hidden = {name.removeprefix("report:") for name in self._decisions.hidden if name.startswith("report:")}
-            yield source_note(url, path, readings, self.documents, hidden)
+            yield source_note(url, path, readings, self.documents, self._decisions.hidden_reports)
 
         for url, place in model.sources.items():
             if url not in noted:

@@ -36,7 +36,17 @@ from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
 from pipeline.engine.stopping import RunContext
-from pipeline.errors import BudgetSpent, Outage, ProviderRefused, SearchFailed, UsageError, VersionConflict, WorkspaceLocked
+from pipeline.errors import (
+    BudgetSpent,
+    Outage,
+    ProviderRefused,
+    SearchFailed,
+    ServiceUnavailable,
+    StepError,
+    UsageError,
+    VersionConflict,
+    WorkspaceLocked,
+)
 from pipeline.ports.distribution import BUILD, CLOSE, WORKER, Night, NightJob, Share, entry_of
 from pipeline.research import StepContext
 from pipeline.store.jobs import PgQueuerEngine
@@ -421,13 +431,22 @@ def test_a_refusal_by_a_provider_ends_the_night_as_it_does_without_workers(stage
     assert {event.cause for event in result.ended} == {event.cause for event in result.skipped} == {"refused"}
 
 
-def test_an_outage_of_a_service_that_never_answered_leaves_the_session_open(stage: Callable[..., Stage]) -> None:
-    error = SearchFailed("brave is down")
-    error.outage = Outage("brave", 0.0, was_up=False)
-    night = stage(queue(query("pumps")), journal=troubled("survey", error))
+@pytest.mark.parametrize(
+    ("step", "kind", "said"),
+    [
+        ("survey", SearchFailed, "a service is down: box:1: no connection"),
+        ("plan", ServiceUnavailable, "the model's server, box:1, is down: start it if it is yours, and the next run goes on"),
+    ],
+)
+def test_an_outage_of_a_service_that_never_answered_leaves_the_session_open(
+    stage: Callable[..., Stage], step: str, kind: type[StepError], said: str
+) -> None:
+    error = kind("box:1: no connection")
+    error.outage = Outage("box:1", 0.0, was_up=False)
+    night = stage(queue(query("pumps")), journal=troubled(step, error))
     result = asyncio.run(night.run(night.worker("north", 1)))
     assert endings(result) == {"pumps": "interrupted"}
-    assert result.ended[0].cause == "outage"
+    assert (result.ended[0].cause, result.ended[0].reason) == ("outage", said)
 
 
 def test_a_worker_that_is_not_set_up_for_a_session_is_named_and_another_takes_it(stage: Callable[..., Stage]) -> None:

@@ -9,11 +9,13 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from pipeline.domain.events import night_events as n
+from pipeline.domain.events import session_events as e
 from pipeline.domain.values import Cost
+from pipeline.text.cleaning import name_slug
 from pipeline.vault.notes.mornings import digest_of, nights_in, text_of
 from tests.commanding import said
 from tests.fakes import MemoryStore
-from tests.vault.builders import PAGES, Scribe, Story, Workplace, built, fact, night
+from tests.vault.builders import PAGES, Scribe, Story, Workplace, built, changing, fact, night
 
 
 def _text(place: Workplace, start: str) -> str:
@@ -113,6 +115,28 @@ def test_a_night_that_was_killed_names_what_was_due_and_keeps_what_it_had_finish
     half.gathered().analysed().reported()  # by the next run
     place.build()
     assert "|Why are there tides?]] (finished since, 21 November 2026): The run was interrupted." in _text(place, "nights/")
+
+
+def test_home_says_what_is_new_shows_questions_as_they_were_asked_and_counts_what_it_lists(tmp_path: Path) -> None:
+    store = MemoryStore()
+    first = Story(store).whole()
+    again = Story(store, id="2026-11-22-power-cut-9c01", previous=first.id, date="2026-11-22")
+    again.scribe.amend = changing(e.ReportGenerated, title="On power cuts")
+    other = Story(store, id="2026-11-22-tides-77aa", query="Why are there tides?", query_id="tides", date="2026-11-22").whole()
+    night(store, again.whole(), other, date="2026-11-22")
+    place = built(tmp_path, store)
+    home, report = _text(place, "Home"), _text(place, f"reports/2026/{name_slug(again.query)}-9c01")
+    assert f"|{again.query}]]**\n    - **New:** Fsync makes an append durable.\n    - answered ·" in home
+    assert f"\n# {again.query}\n\n*On power cuts*\n" in report
+    assert '\n  - "On power cuts"\n' in report  # an alias
+    assert ("2 answered" in home, "3 reports" in home, "On power cuts" in home) == (True, True, False)
+    place.note("reports/2026/why-are").unlink()
+    place.build()
+    home = _text(place, "Home")
+    assert ("1 answered" in home, "2 reports" in home, "tides" in home) == (True, True, False)
+    assert "1 answered" in _text(place, "nights/")
+    assert "1 answered" in (place.vault / "nights/thirty-nights.svg").read_text()
+    assert (found := place.build("check")).written == found.removed == ()
 
 
 def test_a_vault_without_any_session_says_what_to_do(tmp_path: Path) -> None:

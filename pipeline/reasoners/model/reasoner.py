@@ -238,7 +238,7 @@ class _ModelAttempt:
                 raise ServiceFailed(f"the model {self.model} cannot be asked: {found.why}", hint=found.hint)
             case NoCapacity():
                 error = ServiceUnavailable(f"the model {self.model} has no capacity now: {found.why}")
-                error.outage = Outage(self.model, found.after_s or 0.0)
+                error.outage = Outage(self.model, found.after_s or 0.0, busy=True)
                 raise error
             case _:
                 raise AnswerInvalid(f"{self.model} gave no answer")

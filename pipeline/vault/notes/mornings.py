@@ -111,10 +111,11 @@ def news_words(news: News) -> str:
     return "; ".join(filter(None, (gone, f"{', '.join([*added, *others])}{since}")))
 
 
-def entry_of(model: VaultModel, card: Card) -> View:
-    """Return the report of a card in short: the answer, how sure it is, what changed, what is open."""
+def entry_of(model: VaultModel, card: Card, new: Sequence[str] = ()) -> View:
+    """Return the report of a card in short: what is ``new``, the answer, how sure it is, what changed, what is open."""
     return {
         "report": best_link(card),
+        "new": new,
         "outcome": status_words(card.outcome),
         "first": cited(model, card.answer) if card.answer else None,
         "standing": standing_words(card),
@@ -150,8 +151,9 @@ def night_view(model: VaultModel, night: Night) -> View:
                 outcome = f"finished since, {translations.day(card.ended_at)}"
             link = best_link(card) if card else entry.query
             found[group].append({"link": link, "outcome": outcome, "reason": entry.reason})
-        elif card:
-            found[group].append(best_link(card) if group == "quiet" else entry_of(model, card))
+        elif card and card.id not in model.hidden:
+            new = card.news.first if card.news else ()
+            found[group].append(best_link(card) if group == "quiet" else entry_of(model, card, new))
     skipped = grouped((entry.reason, entry.query) for entry in night.left_out.values())
     cost = night.cost
     return {
@@ -184,7 +186,8 @@ def home_note(model: VaultModel) -> Note:
     older = [card for same in questions if (card := latest(same)).has_note]
     topics = topics_of(cards)
     named = sorted(topics, key=lambda topic: (-len(of_questions(topics[topic])), topic))
-    own = {"reports": sum(card.has_report for card in cards), "sessions": len(cards), "sources": len(model.sources)}
+    reports = [card for card in cards if card.has_report and card.id not in model.hidden]
+    own = {"reports": len(reports), "sessions": len(cards), "sources": len({url for card in reports for url in card.cited})}
     seen, words = {name for night in model.nights[-_NIGHTS:] for name in _outcomes(model, night)}, {**OUTCOME_WORDS, **_OTHER}
     view = {
         "title": "Research",
@@ -207,7 +210,7 @@ def home_note(model: VaultModel) -> Note:
         "topics": topic_links(topic_title(topic, topics[topic]) for topic in named[:MOST_TOPICS]),
         "more_topics": max(0, len(named) - MOST_TOPICS),
         "reports": own["reports"],
-        "sources": own["sources"],
+        "sources": len(model.sources),
     }
     return Note(HOME, "home", properties_of("home", "Research", own), view)
 
@@ -283,7 +286,9 @@ def picture(model: VaultModel, owner: str) -> GeneratedFile:
 
 def _outcomes(model: VaultModel, night: Night) -> Counter[str]:
     """How the questions of a night ended; a question counts once."""
-    return Counter(ended_as(entry.status, model.by_id.get(entry.session)) for entry in night.last)
+    return Counter(
+        ended_as(entry.status, model.by_id.get(entry.session)) for entry in night.last if entry.session not in model.hidden
+    )
 
 
 def _words(night: Night, outcomes: Iterable[str]) -> str:

@@ -116,8 +116,8 @@ def open_questions(gaps: Iterable[Gap]) -> list[View]:
 
 
 def report_link(session: Card) -> Link | None:
-    """Return the link to a session's report, None without one."""
-    return Link(session.report_path, session.title or session.query) if session.report_path else None
+    """Return the link to a session's report, shown as the question, as it was asked; None without one."""
+    return Link(session.report_path, session.query) if session.report_path else None
 
 
 def session_link(session: Card, words: str = "") -> Link:

@@ -222,7 +222,8 @@ def report_note(loaded: LoadedSession) -> Note:
         **({"archived": True} if beside.archived else {}),
     }
     reported_at = card.reported_at or state.ended_at
-    properties = parts.session_properties(loaded, "report", card.title or card.query, own, reported_at)
+    properties = parts.session_properties(loaded, "report", state.query, own, reported_at)
+    properties["aliases"] = tuple(plain(name) for name in dict.fromkeys((state.query, card.title)) if name)
     citer = parts.Citer(loaded)
     is_passages = not state.config.has_model or report.outcome == "passages"
     shown: Callable[[str], str] = inert if is_passages or not report.sections else prose  # quotes are shown without marks
