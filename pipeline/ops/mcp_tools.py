@@ -29,6 +29,8 @@ from pipeline.system import files
 from pipeline.text import times
 from pipeline.text.addresses import readable
 from pipeline.text.cleaning import clean
+from pipeline.text.questions import content_stems
+from pipeline.text.words import DEFAULT_LANGUAGE, jaccard, language_of
 from pipeline.wiring.store_adapters import index_file, local_model, store_of, summaries_of
 
 if TYPE_CHECKING:
@@ -41,6 +43,8 @@ _EACH_USD = 0.25  # the cap of a session on one of their questions
 _MARKS = {"": "\n- ", "list": "\n  - ", "item": " "}  # of a sentence in a list: begins an entry, one below it, or goes on
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=10_000)]
 Name = Annotated[str, Field(max_length=300, description="A session's id, or a query's for its latest session.")]
+ResultId = Annotated[str, Field(max_length=300, description="The id of a result of search: it begins with report/ or source/.")]
+Cursor = Annotated[str, Field(max_length=300, description="The cursor that the part before gave; for the first part, none.")]
 Since = Annotated[str, Field(max_length=100)]
 Question = Annotated[str, StringConstraints(strip_whitespace=True, min_length=3, max_length=1_000)]
 Tags = Annotated[list[Annotated[str, StringConstraints(min_length=1, max_length=60)]], Field(max_length=10)]
@@ -159,12 +163,21 @@ class Library:
         """Find reports and sources that answer a question, best first."""
         known = {one.id: one for one in self._summaries()}
         found = await self._pages.find(query, list(known), _RESULTS)
-        sessions = dict.fromkeys(known[page.session] for page in found.pages if page.session in known)
-        reports = [_found(f"report/{one.id}", one.title or one.query) for one in sessions if one.outcome not in ("", "not-found")]
+        language = language_of(query) or DEFAULT_LANGUAGE
+        wanted = content_stems(query, language)
+        latest = {one.query_id or one.id: one for one in reversed(known.values()) if one.outcome}
+        asked = [(content_stems(one.query, language), one) for one in reversed(latest.values())]
+        near = [(jaccard(wanted, stems), one) for stems, one in asked if len(wanted & stems) * 2 > len(wanted)]
+        alike = [one for _, one in sorted(near, key=lambda pair: -pair[0])]
+        urls, readers = {page.url for page in found.pages}, dict.fromkeys(page.session for page in found.pages)
+        read = [(known[name], self._state(known[name]).report) for name in readers if name in known]
+        citing = [one for one, report in read if report and not urls.isdisjoint(entry.url for entry in report.references)]
+        sessions = (one for one in dict.fromkeys([*alike, *citing]) if one.outcome not in ("", "not-found"))
+        reports = [_found(f"report/{one.id}", one.title or one.query) for one in sessions]
         sources = [_found(f"source/{one.digest}", one.title, one.url) for one in found.pages]
         return {"results": [*reports[: _RESULTS // 2], *sources]}
 
-    async def fetch(self, id: Name) -> Document:
+    async def fetch(self, id: ResultId) -> Document:
         """Get the whole text of a search result, by its id."""
         kind, _, key = id.partition("/")
         if kind == "report":
@@ -210,12 +223,14 @@ class Library:
             raise UsageError(f"{id[:100]} has no sentence like that", hint="take some words of a sentence of its report")
         return value_of(found)
 
-    async def whats_new(self, since: Since, limit: Annotated[int, Field(ge=1, le=50)] = 10, cursor: Name = "") -> News:
+    async def whats_new(self, since: Since, limit: Annotated[int, Field(ge=1, le=50)] = 10, cursor: Cursor = "") -> News:
         """List the answers of sessions that ended since then, the latest first. Since: 7d (ago) or 2026-11-21; cursor: go on."""
         moment = times.since(since, datetime.now(UTC))
         if moment is None:
             raise UsageError(f"{since!r} is not a moment", hint="write 7d (ago), 2026-11-21 or 2026-11-21T06:30Z")
         ended = {f"{one.ended_at} {one.id}": one for one in self._summaries() if one.ended_at}
+        if cursor and cursor not in ended:
+            raise UsageError(f"{cursor[:100]!r} is no cursor that was given", hint="leave it out to begin with the latest")
         new = [place for place in sorted(ended, reverse=True) if times.moment_of(ended[place].ended_at) >= moment]
         left = [place for place in new if not cursor or place < cursor]
         sessions = [self._report(ended[place]) for place in left[:limit]]

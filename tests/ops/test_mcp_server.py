@@ -21,7 +21,7 @@ from pipeline.ops.mcp_server import server_of
 from pipeline.ops.mcp_tools import Library
 from pipeline.store.file_store import FileStore
 from pipeline.text.cleaning import normalised
-from tests.commanding import everything, said
+from tests.commanding import everything, said, workspace_in
 from tests.recorded import recorded
 
 pytest.importorskip("mcp")
@@ -133,6 +133,23 @@ def test_search_and_fetch_have_the_shape_that_connectors_expect(called: Call) ->
     assert called("search", query="zebra crossings in Ulaanbaatar") == {"results": []}
 
 
+def test_the_report_on_the_question_comes_first_and_none_that_cites_no_source_that_was_found(tmp_path: Path) -> None:
+    questions = "".join(f"  - {{query: 'Where does the {name} lie?', id: {name}}}\n" for name in ("trombone", "bassoon"))
+    folder = workspace_in(tmp_path, questions)
+    for document in (folder / "corpus").iterdir():
+        document.unlink()  # each session reads both of the others
+    (folder / "corpus" / "attic.md").write_text("# Attic\n\nThe trombone lies in the attic.\n")
+    (folder / "corpus" / "cellar.md").write_text("# Cellar\n\nThe bassoon lies in the cellar.\n")
+    assert said(folder, "-q", "run").code == 0
+    call = caller(folder, tmp_path)
+    for name in ("trombone", "bassoon"):
+        first, *_ = call("search", query=f"Where does the {name} lie?")["results"]
+        assert first["title"] == f"Where does the {name} lie?"
+        assert [one["title"] for one in call("search", query=name)["results"] if one["id"].startswith("report/")] == [
+            first["title"]
+        ]
+
+
 def test_each_citation_of_a_report_holds_a_quote_at_its_place_in_a_stored_page(called: Call) -> None:
     report = called("report", id=FIRST)
     assert report["citations"]
@@ -155,6 +172,7 @@ def test_what_is_new_is_what_ended_since_a_part_at_a_time(called: Call) -> None:
         cursor = part["cursor"]
     assert seen == [one["session"]["id"] for one in whole["sessions"]]
     assert cursor == ""
+    assert "no cursor that was given" in called("whats_new", since="2020-01-01T00:00Z", cursor="made up")
     assert called("whats_new", since="2020-01-02T12:00Z")["sessions"] == []
     for since in ("soon", "0x7", "9999999d", "2026-13-45", "06:30"):
         assert "is not a moment" in called("whats_new", since=since)
