@@ -36,7 +36,7 @@ from pipeline.errors import LogUnwritable, ProviderRefused, ResearchError, Searc
 from pipeline.ports import EventStore
 from pipeline.research import StepContext
 from pipeline.text.cleaning import one_line
-from pipeline.text.times import next_at, timestamp
+from pipeline.text.times import local_zone, next_at, timestamp
 from pipeline.text.wording import counted
 
 FIRST_PAUSE_S = 60.0
@@ -137,7 +137,7 @@ class Batch:
             due=tuple(decision.query.id for decision in due),
             archived=self.archived,
             granted_usd=self.granted_usd,
-            timezone=self.queue.settings.timezone,
+            timezone=self.queue.settings.timezone or local_zone(self.context.now()),
             unread=self.queue.left_out,
             after=last,
         )

@@ -32,6 +32,7 @@ from pipeline.errors import ExitCode, LogDamaged, LogError
 from pipeline.ops.console_output import PRINTED, Console
 from pipeline.ops.unattended import UnattendedRun
 from pipeline.ports import EventStore
+from pipeline.text.times import local_zone
 from pipeline.vault.output.user_text import asked_lines
 from pipeline.wiring import log_writers, workspace_adapters
 from pipeline.wiring.session_adapters import AdapterFactory
@@ -75,7 +76,8 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
             if not is_recorded(env, decided):
                 # A batch without work: it records only which queries are no longer in the file, and what cannot be read.
                 queue, last = env.workspace.queue, max(env.store.ids("batch"), default="")
-                about = {"archived": decided.archived, "timezone": queue.settings.timezone, "unread": queue.left_out}
+                zone = queue.settings.timezone or local_zone(datetime.now(UTC))
+                about = {"archived": decided.archived, "timezone": zone, "unread": queue.left_out}
                 start = BatchStarted(due=(), after=last, **about)
                 log = new_stream(env.store, log_writers.context_of(env.workspace), "batch")
                 try:

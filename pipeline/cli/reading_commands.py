@@ -92,9 +92,7 @@ def _why_lines(found: Why, rated: dict[str, NoteRated]) -> Iterator[str]:
 
 
 @click.command()
-@click.option(
-    "--night", "day", metavar="DATE", help="The night that began on this day (UTC), such as 2026-11-21.  [default: the last]"
-)
+@click.option("--night", "day", metavar="DATE", help="The night whose note bears this date: 2026-11-21.  [default: the last]")
 @click.option("--html", is_flag=True, help="As a page for mail.")
 @click.pass_obj
 def digest(console: Console, day: str | None, html: bool) -> None:
@@ -134,15 +132,15 @@ def digest(console: Console, day: str | None, html: bool) -> None:
 
 
 def _chosen(nights: tuple[Night, ...], day: str | None) -> Night | None:
-    """The night of a day, or the last one.
+    """The night of a date, or the last one.
 
     Raises:
-        UsageError: no night began on that day.
+        UsageError: no night has that date.
     """
     found = [night for night in nights if day in (None, night.date)]
     if day and not found:
         known = ", ".join(night.date for night in nights[-5:])
-        raise UsageError(f"no night began on {day}", hint=f"the last nights: {known}" if known else "nothing was researched yet")
+        raise UsageError(f"no night is dated {day}", hint=f"the last nights: {known}" if known else "nothing was researched yet")
     return found[-1] if found else None
 
 

@@ -112,6 +112,12 @@ def clock_at(at: str, zone: str = "") -> str:
     return moment_of(at).astimezone(_zone(zone or "UTC")).strftime("%H:%M")
 
 
+def local_zone(moment: datetime) -> str:
+    """Return the zone of this computer's clock at a moment: ``UTC``, ``+02:00``."""
+    offset = moment.astimezone().isoformat(timespec="seconds")[19:]
+    return "UTC" if offset == "+00:00" else offset
+
+
 def is_zone(name: str) -> bool:
     """Return whether the clock of that name is known: ``Europe/Berlin``, ``UTC``, ``+02:00``."""
     return clock_of(f"12:00 {name}") is not None

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -22,8 +23,9 @@ from pipeline.domain.summary import Summary
 from pipeline.domain.values import ResearchConfig
 from pipeline.errors import LogDamaged, LogError
 from pipeline.text.cleaning import slug
-from pipeline.text.times import moment_of, timestamp
-from tests.nights import NOW, known, last, query, queue
+from pipeline.text.times import clock_at, moment_of, timestamp
+from pipeline.vault.notes.mornings import nights_in
+from tests.nights import NOW, bench, known, last, query, queue
 
 DAMAGED: dict[str, LogError] = {"2020-01-01-pumps-1a2b": LogDamaged("line 3 was altered")}
 DUE = {"new", "resume", "again", "retry", "changed"}
@@ -104,6 +106,18 @@ def starts_of(nights: Iterable[int], at: tuple[int, int], jitter: Random) -> lis
     first = datetime(2026, 1, 5, hour, minute)
     moments = (first + timedelta(days=night, minutes=jitter.uniform(-20, 20)) for night in nights)
     return [moment.astimezone(UTC).replace(microsecond=0) for moment in moments]
+
+
+@pytest.mark.usefixtures("zone")
+def test_without_a_time_zone_a_night_lasts_from_noon_to_noon_by_the_clock_of_this_computer() -> None:
+    night = bench(queue(query("pumps")))
+    starts = [datetime(2026, 7, 7, 12), datetime(2026, 7, 7, 23), datetime(2026, 7, 8, 2, 15), datetime(2026, 7, 8, 11, 59)]
+    for start in starts:
+        night.batch.context = replace(night.batch.context, now=partial(start.astimezone, UTC))
+        night.batch.begin(())
+    ((date, batches),) = [(one.date, one.batches) for one in nights_in(night.store)[0]]
+    assert date == "2026-07-08"  # the day of its morning
+    assert [clock_at(batch.started.at, batch.zone) for batch in batches] == [f"{start:%H:%M}" for start in starts]
 
 
 TIMES = [(2, 15), (0, 0), (23, 50), (6, 30)]

@@ -14,8 +14,8 @@ class BatchStarted(EventBase):
     """A batch begins. ``due`` holds the query ids in order of work, ``archived`` the ids that were removed from the file.
 
     ``granted_usd`` is what its run may spend beside the night's cap (``--max-cost``). ``timezone`` is that of the night, ""
-    for the machine's. ``unread`` says which questions in the vault and folders of documents could not be read, and why. ``after``
-    is the batch whose id was the last in the log: it began before this one, whatever a clock said.
+    in older logs for the machine's. ``unread`` says which questions in the vault and folders of documents could not be read, and
+    why. ``after`` is the batch whose id was the last in the log: it began before this one, whatever a clock said.
     """
 
     type: Literal["batch.started"] = "batch.started"
