@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commanding import said
+from tests.commanding import said, workspace_in
 from tests.ops.test_forgetting import _log
 
 QUEUE = "settings:\n  keep: {sessions: 20d, exchanges: forever}\nqueries:\n  - {query: What of question 1?, id: q1}\n"
@@ -73,3 +73,16 @@ def test_forget_asks_first_and_then_says_what_becomes_of_the_question(workspace:
     assert "forgotten" in said(workspace, "list").out
     assert said(workspace, "verify").code == 0
     assert said(workspace, "build", "--check", "--no-site").code == 0
+
+
+def test_a_question_goes_on_when_an_earlier_session_on_it_is_forgotten(tmp_path: Path) -> None:
+    folder = workspace_in(tmp_path, "  - {query: 'How deep is the harbour at low tide?', id: depth, every: 1h}\n")
+    assert said(folder, "-q", "run").code == 0
+    (first,) = (folder / "events" / "sessions").iterdir()
+    assert said(folder, "-q", "run", "--again", "depth").code == 0
+    (latest,) = {*(folder / "events" / "sessions").iterdir()} - {first}
+    done = said(folder, "forget", first.name, "--yes")
+    assert (done.code, "no night researches it" in done.out) == (0, False)
+    assert "forgotten" not in said(folder, "list").out
+    assert "no night researches it" in said(folder, "forget", latest.name, "--yes").out
+    assert "forgotten" in said(folder, "list").out
