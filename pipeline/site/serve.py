@@ -15,6 +15,7 @@ import secrets
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from html import escape
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -113,6 +114,11 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Http
     protocol_version = "HTTP/1.1"
 
+    def handle(self) -> None:
+        """Answer requests until the client is gone, which it may be at any time."""
+        with suppress(ConnectionError):
+            super().handle()
+
     def do_GET(self) -> None:
         """Answer with a file, the script that reloads pages, or its stream of events."""
         path, shown = unquote(urlsplit(self.path).path), urlsplit(self.path).query
@@ -205,14 +211,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Cache-Control", "no-store")
         self.end_headers()
-        try:
-            while True:
-                count = self.server.news.wait(seen, _ALIVE_S)
-                self.wfile.write(b"event: made\ndata: \n\n" if count != seen else b": still here\n\n")
-                self.wfile.flush()
-                seen = count
-        except OSError:
-            return  # the page was closed
+        while True:  # until the page is closed
+            count = self.server.news.wait(seen, _ALIVE_S)
+            self.wfile.write(b"event: made\ndata: \n\n" if count != seen else b": still here\n\n")
+            self.wfile.flush()
+            seen = count
 
 
 def _plain_file(site: Path, name: str) -> bytes | None:

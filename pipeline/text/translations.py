@@ -52,10 +52,7 @@ the web | Web | web | web | 网络 | ウェブ
 also in | auch in | aussi dans | también en | 另见 | ほかに
 disputed | bestritten | contesté | en disputa | 有争议 | 異論あり
 New since {day} | Neu seit {day} | Nouveau depuis le {day} | Nuevo desde el {day} | {day}以来的新内容 | {day}以降の新しい内容
-Nothing new since {day} | Nichts Neues seit {day} | Rien de nouveau depuis le {day} | Nada nuevo desde el {day} | {day}以来无新内容 | {day}以降、新しい内容なし
 New | Neu | Nouveau | Nuevo | 新增 | 新規
-Changed | Geändert | Modifié | Cambiado | 已更改 | 変更
-Gone | Entfallen | Disparu | Desaparecido | 已消失 | 消失
 Cited by | Zitiert von | Cité par | Citado por | 被引用于 | 引用元
 Cited in | Zitiert in | Cité dans | Citado en | 被引用于 | 引用元
 {report} as source {number}, with {quotes} ({day}) | {report} als Quelle {number}, mit {quotes} ({day}) | {report} comme source {number}, avec {quotes} ({day}) | {report} como fuente {number}, con {quotes} ({day}) | {report}，来源 {number}，{quotes}（{day}） | {report}、出典 {number}、{quotes}（{day}）
@@ -93,6 +90,7 @@ Still open | Noch offen | Encore ouvert | Aún abierto | 尚未解决 | 未解�
 Sources | Quellen | Sources | Fuentes | 来源 | 出典
 What changed | Was sich geändert hat | Ce qui a changé | Lo que cambió | 变化 | 変わったこと
 Answered | Beantwortet | Répondu | Respondido | 已回答 | 回答あり
+Answered in part | Teilweise beantwortet | Répondu en partie | Respondido en parte | 部分回答 | 一部回答
 Passages | Passagen | Passages | Pasajes | 段落 | 該当箇所
 Nothing new | Nichts Neues | Rien de nouveau | Nada nuevo | 无新内容 | 新しい内容なし
 More places | Weitere Stellen | Autres passages | Otros pasajes | 更多相关段落 | ほかの該当箇所

@@ -33,7 +33,7 @@ from pipeline.vault.model import Beside, Card, Reading, Values, VaultModel, aske
 from pipeline.vault.note import ID, Kind, Note, block_id, grouped
 from pipeline.vault.notes.mornings import home_note, night_note, picture, topic_note, topics_of
 from pipeline.vault.notes.parts import asked_rows, best_link
-from pipeline.vault.notes.research import import_note, report_note, session_note, source_note, worker_note
+from pipeline.vault.notes.research import file_of, import_note, report_note, session_note, source_note, worker_note
 from pipeline.vault.output.templates import Renderer
 from pipeline.vault.output.user_text import marked, rating_of
 from pipeline.vault.output.writer import COPY, GeneratedFile, VaultWriter, as_text, note_id, signed
@@ -118,6 +118,7 @@ class Build:
             drafts, dry = [*self._identity.drafts, *ratings], self.mode == "check"
             if self.record and drafts and not dry:
                 self.record(drafts)
+            links |= {old.removesuffix(".md"): new.removesuffix(".md") for old, new in self._identity.moved.items()}
             own = list(relink(self._tree, self.kept.files, {} if dry else links))
             # With a problem in the log nothing is removed.
             away = set() if self._values.problems else stale - {path for one in placed for path in one.former}
@@ -227,8 +228,8 @@ class Build:
     def _source_parts(self, model: VaultModel, noted: Collection[str]) -> Iterator[Part]:
         """The ``noted`` sources, to which a session's result leads; the workers' notes name the others, with what they found."""
 
-        def note(url: str, path: str, readings: Sequence[tuple[Card, Reading]]) -> Iterator[Note]:
-            yield source_note(url, path, readings, self.documents, self._decisions.hidden_reports)
+        def note(url: str, path: str, readings: Sequence[tuple[Card, Reading]], file: Path | None, gone: bool) -> Iterator[Note]:
+            yield source_note(url, path, readings, file, self._decisions.hidden_reports, gone=gone)
 
         for url, place in model.sources.items():
             if url not in noted:
@@ -236,7 +237,9 @@ class Build:
             readings = model.readings[url]
             sessions = [(self._values.marks[card.id], card.session_path, card.report_path) for card, _ in readings]
             reports = tuple(f"report:{card.id}" for card, _ in readings)
-            make, value = partial(note, url, place.path, readings), repr((place, sessions, self.documents))
+            file = file_of(url, self.documents)
+            gone = bool(file and self.documents and self.documents.is_dir() and not file.exists())
+            make, value = partial(note, url, place.path, readings, file, gone), repr((place, sessions, file, gone))
             yield Part(f"source:{url}", value, make, (("source", place.path, ""),), reports)
 
     def _import(self, name: str, path: str) -> Iterator[Note]:

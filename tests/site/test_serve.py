@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import http.client
+import socket
+import struct
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,6 +58,19 @@ def test_files_are_served_with_their_types(server: Server) -> None:
     assert ask(server, "/")[:2] == (200, "text/html; charset=utf-8")
     assert ask(server, "/sub/a%20b.js?x#y") == (200, "text/javascript", "1")
     assert ask(server, "/index.html", method="HEAD")[2] == ""
+
+
+def test_a_browser_that_leaves_early_is_no_error(server: Server, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "site" / "large.js").write_bytes(bytes(50_000_000))
+    for path in ("/large.js", "/-/events"):
+        with socket.create_connection(("127.0.0.1", int(server.address.rstrip("/").rpartition(":")[2]))) as browser:
+            browser.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+            browser.recv(100)
+            browser.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    server.news.tell()
+    while any("process_request" in thread.name for thread in threading.enumerate()):
+        time.sleep(0.01)
+    assert capfd.readouterr().err == ""
 
 
 def test_a_page_is_told_to_wait_for_news(server: Server) -> None:

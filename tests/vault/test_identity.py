@@ -31,6 +31,9 @@ def moved(place: Workplace, note: Path, to: str, *, by_obsidian: bool = False) -
 def test_a_moved_note_stays_where_it_is_and_links_follow(place: Workplace, room: str, by_obsidian: bool) -> None:
     note = place.note(room)
     write_into(note, "my words")
+    mine = place.vault / "my" / "trip.md"
+    mine.parent.mkdir(exist_ok=True)
+    mine.write_text(f"---\n---\n\nSee [[{note.relative_to(place.vault).with_suffix('').as_posix()}|this]].")
     target = moved(place, note, f"Reading list/{note.stem} (good).md", by_obsidian=by_obsidian)
     count = len(place.files())
     report = place.build()
@@ -38,6 +41,7 @@ def test_a_moved_note_stays_where_it_is_and_links_follow(place: Workplace, room:
     assert report.set_aside == report.problems == report.hidden == ()
     assert not note.exists()
     assert "my words" in target.read_text()
+    assert f"See [[Reading list/{target.stem}|this]]." in mine.read_text()
     assert len(place.files()) == count
     assert place.leading_nowhere() == []
     assert place.build().written == ()

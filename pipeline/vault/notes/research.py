@@ -311,22 +311,26 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
     }
 
 
+def file_of(url: str, documents: Path | None) -> Path | None:
+    """Return the file of a source in the folder ``documents`` of the user's; a path that leaves it has none."""
+    inside = path_of(url) if url.startswith(DOCUMENTS) else ""
+    is_inside = inside and not inside.startswith(("@", "/")) and ".." not in inside.split("/") and "\0" not in inside
+    return documents / inside if documents and is_inside else None
+
+
 def source_note(
-    url: str, path: str, readings: Sequence[tuple[Card, Reading]], documents: Path | None = None, hidden: Collection[str] = ()
+    url: str, path: str, readings: Sequence[tuple[Card, Reading]], file: Path | None, hidden: Collection[str], *, gone: bool
 ) -> Note:
     """Return the note of a source; ``readings`` are those of all sessions with their cards, in order of time.
 
-    ``documents`` is the folder of the user's documents. A quote that several sessions found is not said to be of one whose report
-    is ``hidden``.
+    It links to its ``file`` of the user's, unless that is ``gone``. A quote that several sessions found is not said to be of one
+    whose report is ``hidden``.
     """
-    # One of the user's documents is linked to; a path that leaves their folder is none.
-    inside = path_of(url) if url.startswith(DOCUMENTS) else ""
-    is_inside = inside and not inside.startswith(("@", "/")) and ".." not in inside.split("/") and "\0" not in inside
-    file = documents / inside if documents and is_inside else None
+    file = None if gone else file
     by_start = sorted(readings, key=lambda one: (one[0].started_at, one[0].id))
     page, origin, first = readings[-1][1].page, page_origin(url), readings[0][1].page
     title = next((reading.page.title for _, reading in reversed(readings) if reading.page.title.strip()), url)
-    web = "" if inside or "pdf" in page.media_type else web_address(page.final_url or url)
+    web = "" if url.startswith(DOCUMENTS) or "pdf" in page.media_type else web_address(page.final_url or url)
     said = (quote.text for _, reading in readings for quote in reading.quotes)
     language = language_code(by_start[0][0].query, *said)
     seen = [one for one in by_start if one[0].id not in hidden] or by_start
@@ -373,6 +377,7 @@ def source_note(
     view = {
         "title": title,
         "address": file_address(file, parts.address_words(url, language)) if file else parts.place_of(url, language=language),
+        "gone": gone,
         "origin": origin,
         "page": page,
         "cited_in": [

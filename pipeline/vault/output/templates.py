@@ -65,9 +65,9 @@ class Renderer:
             "within": markdown.within,
             "listed": _listed,
             "sentence": escaping.sentence,
-            "counted": lambda number, one, many="": translations.count(number, one, many, self._language),
+            "counted": lambda number, one, many="", lang="": translations.count(number, one, many, lang or self._language),
             "duration": lambda seconds: translations.label(duration(seconds), self._language),
-            "day": lambda at: translations.day(at, self._language),
+            "day": lambda at, lang="": translations.day(at, lang or self._language),
         }
         environment.filters.update(self.filters)
         environment.globals.update(user_block=lambda name: Inert(empty_block(name)), t=self._label)
