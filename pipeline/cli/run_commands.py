@@ -138,7 +138,7 @@ def moment(deadline: str | None) -> datetime | None:
     if found is None or found <= now:
         what = "has passed" if found else "is not a time"
         hint = 'write a time of day, 06:30 or "06:30 Europe/Berlin", or a date with a time, 2026-11-22T06:30'
-        raise UsageError(f"--deadline: {deadline!r} {what}", hint=hint)
+        raise UsageError(f"{deadline!r} {what}", hint=hint)
     return found
 
 

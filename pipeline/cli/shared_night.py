@@ -186,5 +186,8 @@ def work_on_jobs(
             await worker.work(engine)
 
     run_async(run, work())
-    # The end of its own time is no failure.
-    return ExitCode.DONE if run.stop.exit_code == ExitCode.UNFINISHED else run.stop.exit_code
+    ended_by = run.stop.exit_code
+    code = ExitCode.DONE if ended_by == ExitCode.UNFINISHED else ended_by  # the end of its own time is no failure
+    if run.console.as_json:
+        run.console.data([], {"exit_code": code})
+    return code

@@ -300,3 +300,8 @@ def test_without_the_client_library_one_message_says_how_to_install_it(
 def test_a_lease_is_not_longer_than_a_night_waits_for_a_sign_of_life(in_database: Path) -> None:
     refused = said(in_database, "work", "--lease", "6m")
     assert (refused.code, "5m at most" in refused.err) == (2, True)
+
+
+def test_a_time_that_has_passed_is_refused_without_the_name_of_another_option(in_database: Path) -> None:
+    refused = said(in_database, "work", "--until", "2020-01-01T06:30")
+    assert (refused.code, refused.err.splitlines()[0]) == (2, "research: '2020-01-01T06:30' has passed")

@@ -81,13 +81,14 @@ def test_the_two_commands_of_the_chapter_research_the_sample_queue_also_when_a_w
     assert said(folders["run"], "store", "init").code == 0
     with (
         begun(folders["north"], "north", "work", "--lease", "2s", "--sessions", "2") as north,
-        begun(folders["south"], "south", "work", "--lease", "2s", "--sessions", "1"),
+        begun(folders["south"], "south", "--json", "work", "--lease", "2s", "--sessions", "1") as south,
         begun(folders["run"], "here", "--json", "run", "--distribute") as running,
     ):
         until(lambda: "plan.created" in north.err or running.code is not None)
         north.send(signal.SIGKILL)
         assert running.ended() == 0, running.err
         doctor = said(folders["south"], "doctor").out
+    assert json.loads(south.out) == {"exit_code": 143}
     account = json.loads(running.out)
     assert (account["done"], account["failed"], account["open"]) == (5, 0, 0)
     assert "on north" in running.err
