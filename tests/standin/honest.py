@@ -11,7 +11,7 @@ from tests.standin.prompt import KeyedFact, Prompt, keys_in, sentences
 from tests.standin.world import terms
 
 _VIEWS = re.compile(r"\b(\d+) at most, that differ")
-_CITES = re.compile(r"\((?:cites|follows from) [^()]*\)$")
+_CITES = re.compile(r"\((?:follows from )?E\d[^()]*\)$")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _ANGLES = ("basic-facts", "costs", "practice", "history", "sceptic")
 _ASKED = {

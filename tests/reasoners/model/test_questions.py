@@ -79,8 +79,8 @@ def test_writer_and_checker_are_sent_the_same_beginning_to_the_byte() -> None:
 
 def test_a_check_shows_how_a_sentence_cites_and_what_code_noticed() -> None:
     prompt = prompt_of("check")
-    assert "[T1] The log holds 45 records. (cites E1)" in prompt
-    assert "[T2] It may hold more. (cites E2; look: no quote names Moon)" in prompt
+    assert "[T1] The log holds 45 records. (E1)" in prompt
+    assert "[T2] It may hold more. (E2; look: no quote names Moon)" in prompt
 
 
 def test_evidence_shows_what_a_quote_is_about_and_the_day_of_its_source() -> None:
