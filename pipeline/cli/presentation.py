@@ -227,7 +227,7 @@ def show_lines(state: SessionState, last_event: e.EventBase | None, report: str 
     facts = {worker.id: len(facts_of(worker)) for worker in workers_in_order(state)}
     for node in state.nodes.values():
         worker, view = state.workers.get(node.id), state.perspectives.get(node.perspective)
-        mark, detail = "done" if node_ended(state, node.id) else "open", ""
+        mark, detail = "done" if node_ended(state, node.id) else "not done" if state.ended else "open", ""
         if worker:
             mark, reason = worker.status, one_line(worker.reason or worker.status)
             detail = f"  ({counted(facts[node.id], 'fact')}; {reason})" if state.config.has_model else f"  ({reason})"

@@ -183,7 +183,7 @@ def counts_of(state: SessionState) -> dict[str, int]:
     return state.pruned or {
         "events": state.version,
         "workers": len(state.workers),
-        "searches": len(state.searches),
+        "searches": len(state.searches.keys() | ({state.query} if state.survey else set())),
         "pages": len(state.observed) or len(state.pages),
         "facts": len(state.facts),
         "sources": len({fact.url for fact in state.facts.values()}),

@@ -109,3 +109,11 @@ def test_words_that_are_in_no_sentence_get_one_clear_message(folder: Path) -> No
     answer = said(folder, "why", "harbour", "zebras of the Serengeti")
     assert answer.code == 2
     assert "has no sentence like that" in answer.err
+
+
+def test_show_counts_the_search_for_the_question_itself_and_opens_nothing_when_it_has_ended(tmp_path: Path) -> None:
+    folder = workspace_in(tmp_path, "  - {query: Who knitted the zebra of Ulaanbaatar?, id: zebra}\n")
+    assert said(folder, "-q", "run").code == 5
+    shown = said(folder, "show", "zebra").out
+    assert "found      1 search, " in shown
+    assert "  not done   synthesize " in shown
