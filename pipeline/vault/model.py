@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
+from difflib import get_close_matches
 from functools import cached_property, partial
 from itertools import takewhile
 from pathlib import Path
@@ -47,7 +48,7 @@ from pipeline.vault.note import Names, View, grouped
 from pipeline.vault.output.escaping import Link, superscript
 from pipeline.vault.output.markdown import flat, statement
 
-LONGEST_ANSWER, LONGEST_SIDE = 320, 200  # characters
+LONGEST_ANSWER = 320  # characters
 _SHORT = 50  # characters of a sentence that says too little alone: "It depends." is followed by the next
 _MOST_NEWS = 2  # new facts that a digest shows; the rest is counted
 
@@ -73,6 +74,8 @@ class CitedText:
 @dataclass(frozen=True, slots=True)
 class News:
     """What changed since the report before, which was finished at ``since``: the first new facts, and counts of all.
+
+    Of a new fact, the sentences count that are nearly those of a fact of its source which is gone; else all that were not there.
 
     ``lost`` are the paths of documents that the report before cites and that were deleted or moved since. ``not_shown`` and
     ``now_shown`` count passages as in ``Changes``.
@@ -237,9 +240,17 @@ def _news(state: SessionState) -> News | None:
     if found is None:
         return None
     lost = tuple(one_line(path_of(source.url)) for source in found.unread if is_lost(source))
-    first = tuple(one_line(said_by(state, state.facts[name]), LONGEST_SIDE) for name in added[:_MOST_NEWS])
+    altered = {source.url for source in found.sources}  # from a text that is as it was, another part may have been taken
+    names = [*added, *(change.after for change in found.changed if change.before.url in altered and change.after in state.facts)]
+    first, before = list[str](), [*found.gone, *(change.before for change in found.changed)]
+    for fact in (state.facts[name] for name in names[:_MOST_NEWS]):
+        said = said_by(state, fact)
+        gone = [part.strip() for one in before if one.url == fact.url for part in split_sentences(flat(one.quote))]
+        new = [part.strip() for part in split_sentences(said) if part.strip() not in gone]
+        words = " ".join([part for part in new if get_close_matches(part, gone, 1)] or new or [said])
+        first.append(one_line(f"… {words}" if len(words) < len(said) else words, LONGEST_ANSWER))
     shown = len(found.not_shown), len(found.now_shown)
-    return News(found.since, first, len(added), len(found.changed), len(found.gone), lost, *shown)
+    return News(found.since, tuple(first), len(added), len(found.changed), len(found.gone), lost, *shown)
 
 
 def is_lost(source: SourceChange) -> bool:

@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from pipeline.domain.events import night_events as n
 from pipeline.domain.events import session_events as e
-from pipeline.domain.values import Cost
+from pipeline.domain.values import Changes, Cost
 from pipeline.text.cleaning import name_slug
 from pipeline.vault.notes.mornings import digest_of, nights_in, text_of
 from tests.commanding import said
@@ -118,15 +118,21 @@ def test_a_night_that_was_killed_names_what_was_due_and_keeps_what_it_had_finish
 
 
 def test_home_says_what_is_new_shows_questions_as_they_were_asked_and_counts_what_it_lists(tmp_path: Path) -> None:
+    def stays(text: str) -> str:
+        return f"It stays. {text}" if text.endswith(".") else text
+
     store = MemoryStore()
     first = Story(store).whole()
-    again = Story(store, id="2026-11-22-power-cut-9c01", previous=first.id, date="2026-11-22")
-    again.scribe.amend = changing(e.ReportGenerated, title="On power cuts")
+    again = Story(store, id="2026-11-22-power-cut-9c01", previous=first.id, date="2026-11-22", say=stays)
+    gone = (fact(PAGES[0], "It stays. Fsync makes an append fast."),)
+    changes = Changes(session=first.id, since="2026-11-21T02:16:00.000Z", added=(again.facts[0].id,), gone=gone)
+    titled, altered = changing(e.ReportGenerated, title="On power cuts"), changing(e.ChangesFound, changes=changes)
+    again.scribe.amend = lambda event: titled(altered(event))
     other = Story(store, id="2026-11-22-tides-77aa", query="Why are there tides?", query_id="tides", date="2026-11-22").whole()
     night(store, again.whole(), other, date="2026-11-22")
     place = built(tmp_path, store)
     home, report = _text(place, "Home"), _text(place, f"reports/2026/{name_slug(again.query)}-9c01")
-    assert f"|{again.query}]]**\n    - **New:** Fsync makes an append durable.\n    - answered ·" in home
+    assert f"|{again.query}]]**\n    - **New:** … Fsync makes an append durable.\n    - answered ·" in home
     assert f"\n# {again.query}\n\n*On power cuts*\n" in report
     assert '\n  - "On power cuts"\n' in report  # an alias
     assert ("2 answered" in home, "3 reports" in home, "On power cuts" in home) == (True, True, False)
