@@ -27,7 +27,7 @@ ROOT = TEMPLATES.parents[1]
         ("report.md.j2", "# {{ query }}", "# {{ heading }", r"report\.md\.j2, line 2: "),
         ("report.md.j2", "{% endif %}", "", r"report\.md\.j2, line \d+: "),
         ("night.md.j2", "{{ title }}", "{{ titel }}", r"night\.md\.j2, line 2: 'titel' is undefined; did you mean `title`\?"),
-        ("source.md.j2", "number=entry.number", "number=entry.numero", r"line \d+: 'numero' is not .*did you mean `number`\?"),
+        ("source.md.j2", "{{ entry.number }}", "{{ entry.numero }}", r"line \d+: 'numero' is not .*did you mean `number`\?"),
         ("report.md.j2", "# {{ query }}", "# {{ 1 + session }}", r"line 2: unsupported .*"),
         ("_worker.md.j2", "| sentence", "| shout", r"_worker\.md\.j2, line \d+: No filter named 'shout'"),
         ("_macros.md.j2", "user_block(\"notes\")", "user_block(\"My notes\")", r"_macros\.md\.j2, line \d+: .*My notes"),
