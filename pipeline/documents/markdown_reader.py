@@ -102,6 +102,8 @@ def _mended(source: str) -> tuple[str, list[tuple[str, str]]]:
                 edits.append((start + written.find(b"<"),) * 2 + (b"\\",))  # vector<int>
         elif kind == "Text" and not inside and written.count(b"==") % 2 == 0 and b" == " not in written:
             edits.append((start, end, written.replace(b"==", b"")))  # Obsidian's highlighting
+        elif kind == "TaskListMarker":
+            edits.append((start, end, ("☑" if value else "☐").encode()))
         elif kind == "InlineMath" and (data[start - 1 : start].isalnum() or data[end : end + 1].isdigit()):
             edits += [(start, start, b"\\"), (end - 1, end - 1, b"\\")]  # from US$5 to A$6
     parts, at = [], 0

@@ -121,3 +121,7 @@ def test_any_markdown_is_read_or_holds_no_text(source: str) -> None:
         assert read_markdown(source, "name").title
     except ReadFailed as error:
         assert "no text" in error.message  # noqa: PT017
+
+
+def test_what_is_done_of_a_list_of_tasks_is_told_from_what_is_not() -> None:
+    assert body("- [ ] paint\n- [x] clean\n- [z] sand\n") == "- ☐ paint\n- ☑ clean\n- [z] sand"
