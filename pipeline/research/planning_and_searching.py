@@ -277,7 +277,8 @@ def next_round(step: s.NextRound, state: SessionState) -> StepResult:
 
 async def search_for(step: s.SearchFor, state: SessionState, context: StepContext) -> StepResult:
     """Make one search."""
-    result = await searched(step.query, state.config.hits_per_query, state.config, context)
+    count = max(state.config.hits_per_query, step.query.count(";") + 1)  # a hit for each heading that is asked for
+    result = await searched(step.query, count, state.config, context)
     found = e.SearchCompleted(
         query=step.query, provider=result.provider, hits=result.hits, failed=result.failed, cost=result.cost
     )

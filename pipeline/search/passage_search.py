@@ -33,7 +33,7 @@ from pipeline.system.process_lock import turn
 from pipeline.text.addresses import path_of, readable
 from pipeline.text.cleaning import clean, digest_of, one_line
 from pipeline.text.passages import what_is_missing
-from pipeline.text.questions import ParsedQuestion, content_stems, names_in, parse_in
+from pipeline.text.questions import ParsedQuestion, content_stems, names_in, parse_in, parse_question
 from pipeline.text.ranking import BEST, TermStatistics, coverage, importance, scores, term_weights, without_twins
 
 if TYPE_CHECKING:  # most searches need no HTTP
@@ -97,7 +97,8 @@ def ranking(index: Index, scope: Scope, text: str, limit: int, near: ByMeaning) 
     several = sorted((stem for stem in frequent if frequent[stem] > 1), key=lambda stem: (-frequent[stem], stem))[:_CONCEPTS]
     counts = {**known.counts, **index.counts(stem for stem in several if stem not in known.counts)}
     statistics = known.model_copy(update={"counts": dict(sorted(counts.items())), "nearest": near.floor})
-    return Ranking(tuple(_spread(best, limit)), statistics, languages)
+    together = max(_PER_DOCUMENT, text.count(";") + 1)  # a search for several headings may name as many of one document
+    return Ranking(tuple(_spread(best, limit, together)), statistics, languages)
 
 
 def _in_order(passages: Sequence[Candidate]) -> list[Candidate]:
@@ -128,35 +129,47 @@ def _ranked(index: Index, text: str, query: ParsedQuestion, known: TermStatistic
 
 
 def _called_first(best: Sequence[Candidate], query: str, language: str) -> list[Candidate]:
-    """Return passages with those first that are from a section which the query names, one of each section before its others.
+    """Return passages with those first that are from a section which the query names, one of each section before its others,
+    and of sections called alike that of the document in which it names most.
 
-    Each part of a query between semicolons names a section by its heading, alone or with those above it, or by a number
-    and a word of its heading; then its other words may ask for more, so few passages are first.
+    Each part of a query between semicolons names a section by its heading, alone or with those above it, by a number and a word
+    of its heading, or, of several, by the identifier with which both begin; then its other words may ask for more, so few
+    passages are first.
     """
     asked = [content_stems(part, language) for part in query.split(";")]
+    begun = [[term.stem for term in parse_question(part, language).terms[:1] if term.parts] for part in query.split(";")]
     taken: Counter[int] = Counter()
-    turns: dict[int, int] = {}
+    named: list[tuple[int, Candidate]] = []
     for one in best:
-        own = content_stems(" ".join(one.passage.path[-1:]), language)
+        heading = " ".join(one.passage.path[-1:])
+        own = content_stems(heading, language)
+        begins = [term.stem for term in parse_question(heading, language).terms[:1]]
         for place, stems in enumerate(asked):
             is_whole = len(stems) > (len(asked) == 1) and own <= stems <= {*own, *one.stemmed.heads}
             numbers = [word for word in own & stems if "." in word and word.replace(".", "").isdecimal()]
-            if is_whole or (numbers and len(own & stems) > 1 and taken[place] < _NUMBERED):
+            by_sign = (numbers and len(own & stems) > 1) or (len(asked) > 1 and begins and begins == begun[place])
+            if is_whole or (by_sign and taken[place] < _NUMBERED):
                 taken[place] += 1
-                turns[one.number] = taken[place]
+                named.append((place, one))
                 break
+    parts = Counter(url for url, _ in {(one.source.url, place) for place, one in named})
+    taken.clear()
+    turns: dict[int, int] = {}
+    for place, one in sorted(named, key=lambda pair: -parts[pair[1].source.url]):
+        taken[place] += 1
+        turns[one.number] = taken[place]
     return sorted(best, key=lambda one: turns.get(one.number, len(best)))
 
 
-def _spread(best: Sequence[Candidate], limit: int) -> list[Candidate]:
-    """Return ``limit`` passages, the first few of each document before its others: hits are what a session reads whole."""
+def _spread(best: Sequence[Candidate], limit: int, together: int) -> list[Candidate]:
+    """Return ``limit`` passages, ``together`` of each document before its others: hits are what a session reads whole."""
     taken: Counter[str] = Counter()
     found: list[Candidate] = []
     others: list[Candidate] = []
     for entry in best:
         url = entry.source.url
         taken[url] += 1
-        (found if taken[url] <= _PER_DOCUMENT else others).append(entry)
+        (found if taken[url] <= together else others).append(entry)
     return [*found, *others][:limit]
 
 

@@ -87,6 +87,26 @@ TABLE = """# Settings
 """
 
 
+def test_of_a_page_of_which_several_headings_were_asked_for_a_gaps_reading_shows_more_than_of_others() -> None:
+    def part(heading: str, size: int) -> str:
+        return f"## {heading} {{#{heading}}}\n\n" + "The log is kept on a disk. " * size + "\n\n"
+
+    asked = "# Asked\n\n" + part("one", 250) + part("two", 250) + part("rest", 1_500)
+    texts = {"corpus:a.md": asked} | {f"corpus:{name}.md": f"# {name}\n\n" + part("it", 900) for name in "bcdef"}
+    state = SessionState(perspectives={"gap-0": Perspective(id="gap-0", name="", focus="", questions=("Why?",))})
+    state.nodes = {"gap_0": PlanNode(id="gap_0", task="search", description="", perspective="gap-0", round=1)}
+    state.workers["gap_0"] = worker = Worker("gap_0", "gap-0", 1, "", iterations=[Iteration("", ("one; two", "Why?"))])
+    first = [Hit(url=f"corpus:a.md#{name}", title="", heading=name) for name in ("one", "two")]
+    others = tuple(Hit(url=f"{url}#it", title="", heading="it") for url in list(texts)[1:])
+    state.searches |= {"one; two": SearchDone("local", tuple(first)), "Why?": SearchDone("local", others)}
+    for url, text in texts.items():
+        state.pages[url] = PageRead(url=url, title="", digest=digest_of(text.encode()), characters=len(text), at="")
+    context = StepContext(None, AsyncMock(), AsyncMock(), {digest_of(text.encode()): text for text in texts.values()}.__getitem__)
+    (source, *_) = sources_of(state, worker, 1, context)
+    shown = "".join(source.text[start:end] for start, end in source.shown)
+    assert [mark for mark in ("{#one}", "{#two}") if mark in shown] == ["{#one}", "{#two}"]
+
+
 def _found(text: str, quote: str, shown: tuple[Span, ...] = ()) -> tuple[tuple[Fact, ...], tuple[RejectedFact, ...]]:
     return facts_and_rejected(
         [Found(quote, "It is so.")], ReadPage("corpus:a", "Logs", digest_of(text.encode()), text, shown=shown)

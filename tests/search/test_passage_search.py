@@ -68,6 +68,19 @@ def test_a_search_for_several_headings_or_by_their_numbers_brings_each_section_f
     assert set(asked[:3]) == {"corpus:Moon.md#2-7-waits-and-locks", "corpus:Moon.md#errors", "corpus:Sun.md"}
 
 
+def test_a_search_for_many_headings_brings_them_of_the_one_document_that_has_most_and_by_the_identifiers_that_begin_them(
+    docs: Path,
+) -> None:
+    names = ("Header", "Encoding", "Format", "wal_size (integer)", "wal_timeout (integer)", "Program")
+    parts = (f"## {name}\n\n{f'Nobody read what is said of {name} to its end. ' * 25}\n\n" for name in names)
+    (docs / "Copy.md").write_text(f"# Copy\n\n{''.join(parts)}")
+    for n in range(30):
+        begin = "## Encoding\n\nOf the wal_size and the wal_timeout. " if n < 3 else ""
+        (docs / f"Talk {n}.md").write_text(f"# Talk {n}\n\n{begin}{f'Nobody heard talk {n} to its end. ' * 25}")
+    asked = hits(corpus(docs), "Header; Encoding; Format; wal_size default; wal_timeout; Program", 6)
+    assert {(hit.title, hit.heading) for hit in asked} == {("Copy", name) for name in names}
+
+
 def test_a_hit_leads_to_the_passage_in_its_page(docs: Path) -> None:
     (docs / "a b.md").write_text(
         f"---\ndate: 2024-05-01\n---\n# Logs\n\n{WORDS}\n\n## Power cuts\n\nfdatasync survives them. {WORDS}"
