@@ -142,10 +142,11 @@ class Card(Summary):
     (None for the first report on a question), ``open`` the questions left open, ``cited`` the addresses of the report's sources.
     ``read`` are the pages that the session read, in order. ``workers`` has the path of each worker's note by the worker's id;
     without a model there is none: the session's note shows its workers too. ``last_event`` is the id of the event of ``version``.
-    Until the names of all notes are known, the paths are those that its notes would have alone.
+    Until the names of all notes are known, the paths are those that its notes would have alone. ``called_wrong``: by a person.
     """
 
     reported_at: str = ""
+    called_wrong: bool = False
     names: str = "latin"
     session_path: str
     report_path: str
@@ -548,7 +549,7 @@ class Values:
         return LoadedSession(card, state, events, beside)
 
 
-def model_of(values: Values) -> VaultModel:
+def model_of(values: Values, ratings: Ratings) -> VaultModel:
     """Return the whole vault.
 
     Names are given out in the order of the times in the log, so they stay as they are; a source's link shows its first title.
@@ -558,7 +559,8 @@ def model_of(values: Values) -> VaultModel:
         report_path, session_path = taken.claim(card.report_path, card.id), taken.claim(card.session_path, card.id)
         workers = {name: taken.claim(path, f"{card.id}/{name}") for name, path in card.workers.items()}
         own = report_path if card.has_note else ""
-        cards.append(replace(card, session_path=session_path, report_path=own, workers=workers))
+        is_wrong = ratings.of(card.query_id, f"report:{card.id}") == "wrong"
+        cards.append(replace(card, session_path=session_path, report_path=own, workers=workers, called_wrong=is_wrong))
     times = times_of({card.id: (card.started_at, card.previous_session) for card in cards})
     cards.sort(key=lambda card: (times[card.id], card.id))
     readings, sources = readings_by_url(cards), dict[str, Link]()

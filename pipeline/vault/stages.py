@@ -164,7 +164,7 @@ class Build:
 
     def _all_parts(self) -> Iterator[Part]:
         """The whole vault: the files of each kind and owner, the value that they are made from, and the path of every note."""
-        model = model_of(self._values)
+        model = model_of(self._values, self._decisions.ratings)
         cards = [*model.by_id.values()]
         asked = asked_by_owner(self._values.talks.values(), model)
         noted = {reading.page.url for card in cards for reading in card.read if reading.shown}
@@ -235,7 +235,7 @@ class Build:
             if url not in noted:
                 continue
             readings = model.readings[url]
-            sessions = [(self._values.marks[card.id], card.session_path, card.report_path) for card, _ in readings]
+            sessions = [(self._values.marks[card.id], card.session_path, best_link(card)) for card, _ in readings]
             reports = tuple(f"report:{card.id}" for card, _ in readings)
             file = file_of(url, self.documents)
             gone = bool(file and self.documents and self.documents.is_dir() and not file.exists())

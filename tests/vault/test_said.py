@@ -62,6 +62,7 @@ def test_a_reports_property_rates_the_quotes_behind_its_answer_until_it_is_taken
     _change(folder, "\n---\n\n#", f"\nrating: {rating}\n---\n\n#")
     assert len(getattr(_rated(folder), rating)) == 1
     assert f"- [x] {rating}, noted" in only(folder).read_text()
+    assert ("(you called it wrong)" in (folder / "vault" / "Home.md").read_text()) is (rating == "wrong")
     assert said(folder, "-q", "build", "--all").code == 0
     assert len(store_of(folder).marks(["vault"])) == 1
     only(folder).rename(only(folder).with_name("moved.md"))

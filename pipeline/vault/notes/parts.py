@@ -117,7 +117,8 @@ def open_questions(gaps: Iterable[Gap]) -> list[View]:
 
 def report_link(session: Card) -> Link | None:
     """Return the link to a session's report, shown as the question, as it was asked; None without one."""
-    return Link(session.report_path, session.query) if session.report_path else None
+    words = f"{session.query} (you called it wrong)" if session.called_wrong else session.query
+    return Link(session.report_path, words) if session.report_path else None
 
 
 def session_link(session: Card, words: str = "") -> Link:
