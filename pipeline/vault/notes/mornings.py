@@ -22,7 +22,7 @@ from pipeline.text import translations
 from pipeline.text.cleaning import clean, one_line
 from pipeline.text.times import clock_at, timestamp
 from pipeline.text.wording import bill, duration, money
-from pipeline.vault.model import LONGEST_ANSWER, Card, News, Night, VaultModel, batch_of, nights_from, read_card
+from pipeline.vault.model import Card, News, Night, VaultModel, batch_of, nights_from, read_card
 from pipeline.vault.note import HOME, Note, View, grouped
 from pipeline.vault.notes.parts import best_link, cited, properties_of, topic_links, topic_of, topic_path
 from pipeline.vault.output.escaping import Inert, Link, sentence
@@ -389,9 +389,9 @@ def _report(card: Card | None) -> Iterator[str]:
     """What a report says in short: what is new first, the answer, how sure it is, what is open."""
     if card is None or not card.has_report:
         return
-    if card.news:
-        yield from (f"new: {text}" for text in card.news.first)
-    if card.answer and not (card.news and one_line(card.answer.text, LONGEST_ANSWER) in card.news.first):
+    new = card.news.first if card.news else ()
+    yield from (f"new: {text}" for text in new)
+    if card.answer and not any(text.removeprefix("… ") in card.answer.text for text in new):
         yield card.answer.text
     if sure := "; ".join(filter(None, (standing_words(card), news_words(card.news) if card.news else ""))):
         yield sentence(sure)
