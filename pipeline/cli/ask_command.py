@@ -39,7 +39,7 @@ from pipeline.vault.identity import is_retired
 from pipeline.vault.output.user_text import AskedLine, asked_lines
 from pipeline.wiring.log_writers import context_of
 from pipeline.wiring.session_adapters import AdapterFactory
-from pipeline.wiring.workspace_adapters import source_notes
+from pipeline.wiring.vault_and_site import source_notes
 
 _PROMPT = "? "
 _QUOTE_WORDS = 14

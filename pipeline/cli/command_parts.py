@@ -23,7 +23,7 @@ from pipeline.text.cleaning import digest_of
 from pipeline.text.times import length_of
 from pipeline.text.wording import first_few
 from pipeline.vault import BuildReport, Mode
-from pipeline.wiring import workspace_adapters
+from pipeline.wiring import vault_and_site
 from pipeline.wiring.store_adapters import store_of, summaries_of
 
 _log = logging.getLogger("pipeline.cli.command_parts")
@@ -143,7 +143,7 @@ def try_builds(console: Console, workspace: Workspace) -> list[BuildProblem]:
     if vault is None:
         why = "it is built from the vault, which could not be built"
         return [*problems, BuildProblem("site", why, "research build", problems[0].exit_code)]
-    site = attempt("site", lambda: workspace_adapters.build_site(workspace.folder, workspace.queue.settings.site_url, vault))
+    site = attempt("site", lambda: vault_and_site.build_site(workspace.folder, workspace.queue.settings.site_url, vault))
     _print_notices(console, site)
     return problems
 
@@ -167,12 +167,12 @@ def _build_vault(workspace: Workspace, mode: Mode) -> Any:
     folder = workspace.folder
     travels = (folder / ".git").exists() or store_address(folder)  # then notes must be the same on each machine
     documents = None if travels else Path(os.path.realpath(workspace.corpora[0]))  # one name, by whatever link it is reached
-    report = workspace_adapters.build(folder, mode, documents)
+    report = vault_and_site.build(folder, mode, documents)
     if report.problems:
         note_damage(read_all(store_of(folder), summaries_of(folder)).damaged.values())
     if mode == "check":
         return report
-    return replace(report, problems=(*report.problems, *workspace_adapters.link_reports(workspace)))
+    return replace(report, problems=(*report.problems, *vault_and_site.link_reports(workspace)))
 
 
 def _print_notices(console: Console, report: Any) -> None:
@@ -208,7 +208,7 @@ def bring_vault_up_to_date(console: Console, mode: Mode = "new") -> Any:
 def bring_site_up_to_date(console: Console, vault: BuildReport | None = None, *, everything: bool = False) -> Any:
     """Build the site from the vault, of which ``vault`` is the build just before; print which files were left out."""
     url = load_workspace(console.folder).queue.settings.site_url
-    report = workspace_adapters.build_site(console.folder, url, vault, everything=everything)
+    report = vault_and_site.build_site(console.folder, url, vault, everything=everything)
     for problem in report.problems:
         console.say(f"left out of the site: {problem}", always=True, fg="yellow")
     _print_notices(console, report)

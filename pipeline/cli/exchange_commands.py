@@ -31,7 +31,7 @@ from pipeline.vault.export import references as csl_items
 from pipeline.vault.output.escaping import inert
 from pipeline.wiring.log_writers import context_of
 from pipeline.wiring.store_adapters import lock_of, store_of
-from pipeline.wiring.workspace_adapters import report_of
+from pipeline.wiring.vault_and_site import report_of
 
 _SUFFIXES = {
     ".html": "html",

@@ -22,7 +22,7 @@ from pipeline.cli.researching import (
     report_embedding,
     run_async,
 )
-from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, is_recorded, save_last_run
+from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, is_recorded, remember_run, save_last_run
 from pipeline.config.services import LOCAL, route_of
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.night_events import BatchEnded, BatchStarted, VaultFailed
@@ -34,7 +34,7 @@ from pipeline.ops.unattended import UnattendedRun
 from pipeline.ports import EventStore
 from pipeline.text.times import local_zone
 from pipeline.vault.output.user_text import asked_lines
-from pipeline.wiring import log_writers, workspace_adapters
+from pipeline.wiring import log_writers, vault_and_site
 from pipeline.wiring.session_adapters import AdapterFactory
 
 _log = logging.getLogger("pipeline.cli.night")
@@ -66,7 +66,7 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
     """
 
     def keep(code: int, why: str) -> None:
-        workspace_adapters.remember_run(env.console.folder, {"exit_code": code, "error": why})
+        remember_run(env.console.folder, {"exit_code": code, "error": why})
 
     with run.lock(request.lock_wait), run.accounts_for(keep):
         decided = env.decisions_for(request, again=True)
@@ -86,7 +86,7 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
                     env.store.release(log.id)
             return None
         try:  # what was ticked since the last build holds for this night already
-            workspace_adapters.build(env.console.folder, "ratings")
+            vault_and_site.build(env.console.folder, "ratings")
         except Exception as error:  # noqa: BLE001 - the night is researched all the same, and its build says it again
             env.console.say(f"what was ticked since the last build is not heeded: {error}", always=True, fg="yellow")
             _log.error("what was ticked since the last build is not heeded", exc_info=error, extra=PRINTED)
@@ -172,7 +172,7 @@ def finish_batch(env: RunEnvironment, batch: str, end: datetime | None = None, *
         events += failed
         report_build_problems(env.console, try_builds(env.console, env.workspace) or problems)
     value = account(events)
-    report = workspace_adapters.report_of(env.console.folder)
+    report = vault_and_site.report_of(env.console.folder)
     value["ended"] = [{**entry, "report": report(entry["session"])} for entry in value["ended"]]
     if not save_last_run(env.console, value):
         value["exit_code"] = value["exit_code"] or 1

@@ -30,7 +30,7 @@ from pipeline.text.wording import counted
 from pipeline.vault.identity import read_decisions
 from pipeline.vault.model import Card, Night, rated_for
 from pipeline.vault.notes.mornings import digest_of, heading_of, html_of, nights_in, text_of
-from pipeline.wiring import workspace_adapters
+from pipeline.wiring import vault_and_site
 from pipeline.wiring.store_adapters import store_of
 
 _MOST_ORIGINS = 3
@@ -173,7 +173,7 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
     workspace, store = load_workspace(console.folder), store_of(console.folder)
     report_left_out(console, workspace)
     known = read_sessions(console, store)
-    path_of = workspace_adapters.report_of(console.folder)
+    path_of = vault_and_site.report_of(console.folder)
 
     def is_wanted(its_tags: Iterable[str], *words: str) -> bool:
         return (not tags or is_tagged(its_tags, tags)) and (not statuses or not set(words).isdisjoint(statuses))
@@ -232,7 +232,7 @@ def show(console: Console, session: str, version: int | None) -> None:
         raise UsageError(f"{name} has no version {version}", hint=f"it has the versions 1 to {newest.version}")
     state = state_at(store, name, version) if version else newest
     last = [record for record in store.load(name, after=max(0, state.version - 1)) if record.version == state.version]
-    report = workspace_adapters.report_of(console.folder)(state.id)
+    report = vault_and_site.report_of(console.folder)(state.id)
     console.data(show_lines(state, decode(last[0].data) if last else None, console.path(report)), shown(state, report))
 
 

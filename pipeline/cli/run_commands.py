@@ -19,7 +19,7 @@ from pipeline.cli.command_parts import (
     try_builds,
     workspace_store,
 )
-from pipeline.cli.run_environment import Request, RunEnvironment, environment_of, is_recorded, save_last_run
+from pipeline.cli.run_environment import Request, RunEnvironment, environment_of, is_recorded, last_run, save_last_run
 from pipeline.config.settings import store_address
 from pipeline.errors import LOG_TROUBLE, ExitCode, NoWorkspace, UsageError, WorkspaceLocked
 from pipeline.ops.console_output import Console, end
@@ -27,7 +27,6 @@ from pipeline.ops.unattended import UnattendedRun, unattended_run
 from pipeline.text.times import moment_after
 from pipeline.text.wording import first_few
 from pipeline.vault.output.user_text import asked_lines
-from pipeline.wiring import workspace_adapters
 from pipeline.wiring.store_adapters import require_queue
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -202,7 +201,7 @@ def _nothing_to_do(run: UnattendedRun, env: RunEnvironment, decisions: Sequence[
     run.summary_line = "nothing to do" if problems else ""
     # ``last-run.json`` is kept if there is one, unless what it says of vault and site is outdated, or it holds an error.
     now = states_of_builds((one.part, one.reason) for one in problems)
-    before = workspace_adapters.last_run(console.folder)
+    before = last_run(console.folder)
     if before and "error" not in before and all(before.get(part, UP_TO_DATE) == how for part, how in now.items()):
         return code
     return code if save_last_run(console, {"exit_code": code, "nothing_to_do": True, **now}) else code or 1

@@ -51,7 +51,7 @@ from pipeline.text.redaction import Redaction
 from pipeline.vault.identity import read_decisions
 from pipeline.vault.model import rated_for
 from pipeline.wiring.store_adapters import index_file, local_model
-from pipeline.wiring.workspace_adapters import templates_of
+from pipeline.wiring.vault_and_site import templates_of
 
 if TYPE_CHECKING:  # only a run with a model waits for what models need
     from pipeline.reasoners.model.reasoner import OpenAIReasoner

@@ -241,13 +241,13 @@ def test_whatever_keeps_the_vault_from_being_built_the_account_is_given(
     def broken(*_args: object, **_kwargs: object) -> None:
         raise trouble
 
-    monkeypatch.setattr("pipeline.wiring.workspace_adapters.build", broken)
+    monkeypatch.setattr("pipeline.wiring.vault_and_site.build", broken)
     told = said(folder, "--json", "run")
     assert (told.code, agreeing(folder, told)["done"]) == (code, 2)
     assert "the vault is not up to date" in told.err
     monkeypatch.undo()
     (folder / "queries.yaml").write_text(f"queries:\n{NONSENSE}")
-    monkeypatch.setattr("pipeline.wiring.workspace_adapters.build", broken)
+    monkeypatch.setattr("pipeline.wiring.vault_and_site.build", broken)
     assert f"not up to date: {words}" in said(folder, "-q", "run").out
 
 

@@ -20,6 +20,7 @@ import pytest
 
 from pipeline.batch.due_queries import UP_TO_DATE
 from pipeline.cli.main import main
+from pipeline.cli.run_environment import last_run
 from pipeline.domain.events import night_events as batch_events
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import Record
@@ -31,7 +32,6 @@ from pipeline.ops.console_output import LOG_FILE
 from pipeline.research import performing
 from pipeline.store.file_store import FileStore
 from pipeline.store.verification import verify
-from pipeline.wiring import workspace_adapters
 from tests.fakes import batches
 
 SECRET = "sk-or-v1-0123456789abcdef0123456789abcdef"  # noqa: S105 - nobody's
@@ -169,7 +169,7 @@ def disagreeing(space: Workspace, said: Said, failed: Sequence[str]) -> Iterator
     nothing more, because the file was in its place and only its folder was not synced.
     """
     bad = said.code not in {0, ExitCode.NOT_FOUND}
-    last = workspace_adapters.last_run(space.folder)
+    last = last_run(space.folder)
     remembered = not any("last-run.json" in place or place.endswith(("/local/tmp", "/events/local")) for place in failed)
     if remembered and last.get("exit_code") != said.code:
         yield f"exit {said.code}, and last-run.json says {last}"

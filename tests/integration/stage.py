@@ -32,7 +32,7 @@ from pipeline.ports import EventStore, Page
 from pipeline.vault import build_vault
 from pipeline.wiring import log_writers
 from pipeline.wiring.session_adapters import AdapterFactory
-from pipeline.wiring.workspace_adapters import templates_of
+from pipeline.wiring.vault_and_site import templates_of
 from tests.fakes import MemoryStore
 from tests.integration.skipping import SkippingLoop
 from tests.standin.server import Standin

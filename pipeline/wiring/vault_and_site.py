@@ -1,11 +1,10 @@
-"""Builds what belongs to a workspace: caches, documents, templates, vault and site. It imports nothing that researches."""
+"""Builds a workspace's vault and web site from its log and templates. It imports nothing that researches."""
 
 from __future__ import annotations
 
-import json
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from functools import cache, partial
 from pathlib import Path
@@ -16,10 +15,9 @@ from pipeline.config import workspace_starter
 from pipeline.config.settings import Workspace
 from pipeline.config.vault_queue import QUEUE_NOTE, linked
 from pipeline.domain.summary import Summary
-from pipeline.errors import CorpusUnusable, SystemRefused, TemplateInvalid, UsageError
+from pipeline.errors import SystemRefused, TemplateInvalid, UsageError
 from pipeline.site import build as site
 from pipeline.site.paths import Folders, SiteReport
-from pipeline.system import files
 from pipeline.system.folders import Obstacle, Tree
 from pipeline.text.cleaning import spelling_free
 from pipeline.vault import BuildReport, build_vault
@@ -28,70 +26,10 @@ from pipeline.vault.build_cache import hidden_notes, paths_of
 from pipeline.wiring.store_adapters import refuse_missing_log, store_of, summaries_of
 
 if TYPE_CHECKING:
-    from pipeline.config.services import Documents
+    pass
 
 R = TypeVar("R")
 _log = logging.getLogger("pipeline.wiring")
-
-
-def remember_run(folder: Path, account: Mapping[str, Any]) -> None:
-    """Write the outcome of the last run to ``events/local/last-run.json`` for monitors, atomically.
-
-    Raises:
-        OSError: the disk refuses.
-    """
-    local = folder / "events" / "local"
-    files.replace(local / "last-run.json", f"{json.dumps(account, ensure_ascii=False, indent=2)}\n".encode(), local / "tmp")
-
-
-def last_run(folder: Path) -> dict[str, Any]:
-    """Return what ``remember_run`` put there, empty if that cannot be read."""
-    try:
-        found = json.loads(files.read_bytes(folder / "events" / "local" / "last-run.json"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def corpus_files(workspace: Workspace) -> tuple[int, int]:
-    """Count the documents in the workspace's folders, and the files there that are skipped; nothing is indexed.
-
-    Raises:
-        CorpusUnusable: no folder can be used: each is missing or cannot be listed.
-    """
-    from pipeline.search.corpus_files import Corpus, FoundFile  # with all that reads documents: a build reads none
-
-    corpus = Corpus(workspace.corpora)
-    files = list(corpus.scan())
-    found = sum(isinstance(file, FoundFile) for file in files)
-    return found, len(files) - found - len(corpus.unusable())
-
-
-def unusable_folders(workspace: Workspace) -> tuple[str, ...]:
-    """Return the folders of documents that are missing or cannot be listed, as the settings name them."""
-    from pipeline.search.corpus_files import Corpus
-
-    named = zip(workspace.queue.settings.corpus, workspace.corpora, strict=True)
-    return tuple(name for name, folder in named if Corpus(folder).unusable())
-
-
-def documents_in(workspace: Workspace) -> Documents:
-    """Return whether the workspace's folder holds documents of the user's own, or only those that ``research init`` copies."""
-    from pipeline.search.corpus_files import FoundFile, scan
-    from pipeline.text.addresses import path_of
-
-    found: Documents = "none"
-    try:
-        for folder in workspace.corpora:
-            for file in scan(folder):
-                if isinstance(file, FoundFile):
-                    name = path_of(file.url)
-                    if not workspace_starter.is_sample(name, folder / name):
-                        return "own"
-                    found = "samples"
-    except (CorpusUnusable, OSError):
-        return found
-    return found
 
 
 def templates_of(folder: Path, part: str = "vault") -> Path:
