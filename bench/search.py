@@ -20,7 +20,7 @@ from typing import Any
 
 import yaml
 
-from pipeline.documents.extraction_process import Extractor
+from pipeline.documents.extractor import Extractor
 from pipeline.domain.values import Hit
 from pipeline.search.index import FILE
 from pipeline.search.local_model import LocalEmbedder, minilm

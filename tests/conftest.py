@@ -16,7 +16,7 @@ import pytest
 from hypothesis import settings
 from jinja2 import Environment, meta
 
-from pipeline.documents.extraction_process import Extractor
+from pipeline.documents.extractor import Extractor
 from pipeline.search import passage_search
 from pipeline.wiring import session_adapters
 from tests.postgres_server import postgres_server, postgres_store_url, postgres_url

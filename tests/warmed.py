@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from unittest import mock
 
 import pipeline
-from pipeline.documents.extraction_process import Extractor
+from pipeline.documents.extractor import Extractor
 from pipeline.search import passage_search
 from pipeline.wiring import session_adapters
 from tests import conftest

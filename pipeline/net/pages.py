@@ -23,7 +23,7 @@ from protego import Protego
 
 from pipeline import __version__
 from pipeline.documents.extract import VERSION
-from pipeline.documents.extraction_process import Extractor
+from pipeline.documents.extractor import Extractor
 from pipeline.documents.page_writer import usage_notices
 from pipeline.errors import ReadFailed, ServiceFailed, ServiceUnavailable
 from pipeline.net.calls_and_replies import Again, Call, Failed, Good, Reply, Verdict, loop_time

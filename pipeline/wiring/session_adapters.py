@@ -29,7 +29,7 @@ from pipeline.config.services import (
 )
 from pipeline.config.settings import Workspace
 from pipeline.config.workspace_starter import source
-from pipeline.documents.extraction_process import Extractor
+from pipeline.documents.extractor import Extractor
 from pipeline.domain.budget import Budget, Caps, CombinedBudget, paying
 from pipeline.domain.events.night_events import PassagesEmbedded
 from pipeline.domain.state import SessionState, cost_of
@@ -54,8 +54,8 @@ from pipeline.wiring.store_adapters import index_file, local_model
 from pipeline.wiring.vault_and_site import templates_of
 
 if TYPE_CHECKING:  # only a run with a model waits for what models need
+    from pipeline.reasoners.model.call_costs import Prices
     from pipeline.reasoners.model.reasoner import OpenAIReasoner
-    from pipeline.reasoners.model.roles import Prices
 
 C = TypeVar("C", EmbeddingClient, Reranker)
 WAIT_S = 600.0  # how long a run waits for vectors of passages, some 20,000 on two processors; the next one goes on
@@ -260,7 +260,7 @@ class AdapterFactory:
         return choice.server
 
     def _prices(self, server: ModelServer) -> Prices:
-        from pipeline.reasoners.model.roles import Prices
+        from pipeline.reasoners.model.call_costs import Prices
 
         default = Price(*PUBLIC_PRICE) if server.name in USUAL_MODELS or server.key else Price(0.0, 0.0)
         return Prices(default, dict(self._settings.prices))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.documents import text_reader
-from pipeline.documents.extraction_process import Extractor
+from pipeline.documents.extractor import Extractor
 from pipeline.documents.text_reader import read_manual
 from pipeline.errors import ReadFailed
 

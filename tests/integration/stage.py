@@ -20,7 +20,7 @@ from pipeline.config.keys import Keys
 from pipeline.config.queue_schema import Query
 from pipeline.config.services import config_for
 from pipeline.config.settings import Workspace, load_workspace
-from pipeline.documents.extraction_process import Extractor
+from pipeline.documents.extractor import Extractor
 from pipeline.domain.budget import Budget
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase

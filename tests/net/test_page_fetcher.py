@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.documents.extract import extract
-from pipeline.documents.extraction_process import Extractor
+from pipeline.documents.extractor import Extractor
 from pipeline.errors import ReadFailed
 from pipeline.net.client import HttpClient, Policy
 from pipeline.net.guard import AddressGuard

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.documents.extract import extract
-from pipeline.documents.extraction_process import Extractor
+from pipeline.documents.extractor import Extractor
 from pipeline.domain.values import Hit
 from pipeline.errors import CorpusUnusable, ExitCode, IndexRefused, ReadFailed
 from pipeline.ports import Page, SearchResult

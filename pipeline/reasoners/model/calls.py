@@ -1,12 +1,13 @@
-"""Calls of a model: server and pace, budget reservation before each attempt, one charge for each reply, and the transcript."""
+"""Calls of a model: its role, server and pace, budget reservation before each attempt, one charge for each reply, the transcript."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Literal
 
 from pipeline.config.services import ModelServer
 from pipeline.domain.budget import CombinedBudget
@@ -14,6 +15,7 @@ from pipeline.domain.values import Cost
 from pipeline.errors import AnswerInvalid, ServiceFailed, ServiceUnavailable
 from pipeline.net.calls_and_replies import Again, AttemptCharges, Call, Failed, Good, Refused, Reply, Verdict, loop_time
 from pipeline.net.client import HttpClient
+from pipeline.reasoners.model.call_costs import Prices, answered_by, is_absurd, states_usage, total
 from pipeline.reasoners.model.capabilities import KnownCapabilities, Message, window_of
 from pipeline.reasoners.model.replies import (
     TAIL,
@@ -31,9 +33,24 @@ from pipeline.reasoners.model.replies import (
     text_of_event,
     whole,
 )
-from pipeline.reasoners.model.roles import EFFORT_OF, ROLE_OF, Prices, answered_by, is_absurd, states_usage, total
 from pipeline.text.cleaning import tokens
 from pipeline.text.redaction import Redaction
+
+RoleName = Literal["plan", "read", "write", "check"]
+
+ROLE_OF: Mapping[str, RoleName] = MappingProxyType(
+    {
+        "plan": "plan",
+        "reading": "read",
+        "report": "write",
+        "check": "check",
+        "stand_alone": "read",
+        "talk": "write",
+        "episode": "write",
+    }
+)
+# How much a model that thinks is to think, where the settings do not say; "" leaves it to the model.
+EFFORT_OF: Mapping[RoleName, str] = MappingProxyType({"plan": "high", "read": "low", "write": "", "check": "high"})
 
 _KEPT_OF_ERROR = 2_000  # bytes kept of an error reply
 

@@ -23,7 +23,7 @@ from pipeline.vault.model import Card, CitedText, LoadedSession, VaultModel, num
 from pipeline.vault.note import OWN_CLASS, Kind, View, block_id, grouped
 from pipeline.vault.output.escaping import Inert, Link, address, before_space, fenced, inert, linked_host, plain, superscript
 from pipeline.vault.output.frontmatter import Property
-from pipeline.vault.output.markdown import flat, prose
+from pipeline.vault.output.harmless_markdown import flat, prose
 
 _DIFFER = "Both cannot be right."
 _UNSOURCED = {"bridge": "no source", "beyond": "from the model's general knowledge"}

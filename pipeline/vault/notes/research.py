@@ -29,7 +29,7 @@ from pipeline.vault.note import OF_PAGE, Note, View, block_id, grouped
 from pipeline.vault.notes import parts
 from pipeline.vault.output.escaping import Inert, Link, file_address, inert, linked_host, plain, property_address, web_address
 from pipeline.vault.output.frontmatter import Property
-from pipeline.vault.output.markdown import blocks_of, cells, claim_beside, is_plain, prose, statement
+from pipeline.vault.output.harmless_markdown import blocks_of, cells, claim_beside, is_plain, prose, statement
 
 MOST_CLAIMS, MOST_MESSAGES, LONGEST = 150, 80, 1_200  # that the note of an import shows; characters of one
 MOST = 12  # earlier answers that a report lists, and new facts; the rest is counted

@@ -19,7 +19,7 @@ from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolde
 from pipeline.text import translations
 from pipeline.text.wording import duration
 from pipeline.vault.note import Kind, Note
-from pipeline.vault.output import escaping, markdown
+from pipeline.vault.output import escaping, harmless_markdown
 from pipeline.vault.output.escaping import Inert, Link
 from pipeline.vault.output.user_text import empty_block, find_blocks
 
@@ -61,8 +61,8 @@ class Renderer:
         self._language = translations.ENGLISH  # of the note that is rendered: of its labels, counts and dates
         self.filters: dict[str, Callable[..., object]] = {
             "cell": lambda value: value.cell if isinstance(value, Link) else escaping.inert(value),
-            "quote": markdown.markdown,
-            "within": markdown.within,
+            "quote": harmless_markdown.markdown,
+            "within": harmless_markdown.within,
             "listed": _listed,
             "sentence": escaping.sentence,
             "counted": lambda number, one, many="", lang="": translations.count(number, one, many, lang or self._language),

@@ -20,9 +20,9 @@ from pipeline.domain.reasoner_questions import EpisodeQuestion, PastTurn, Reply,
 from pipeline.domain.values import Fact, Hit, Perspective
 from pipeline.net.client import SERVICES, HttpClient
 from pipeline.ports import Answer
+from pipeline.reasoners.model.call_costs import Prices
 from pipeline.reasoners.model.prompts import PromptTemplates
 from pipeline.reasoners.model.reasoner import OpenAIReasoner
-from pipeline.reasoners.model.roles import Prices
 from pipeline.text.redaction import Secret
 
 A = TypeVar("A", bound=Reply)

@@ -14,9 +14,9 @@ from pipeline.domain.reasoner_questions import Reading
 from pipeline.domain.values import Cost
 from pipeline.net.calls_and_replies import Reply
 from pipeline.reasoners.model import replies
+from pipeline.reasoners.model.call_costs import Prices
 from pipeline.reasoners.model.json_reply import UnusableReply, parse_reply
 from pipeline.reasoners.model.prompts import schema_of
-from pipeline.reasoners.model.roles import Prices
 from tests.reasoners.model.kit import QUESTIONS
 
 JSON = st.recursive(

@@ -9,8 +9,8 @@ import pytest
 
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.values import Recalled, RecalledStatement, Statement
+from pipeline.reasoners.model.calls import ROLE_OF
 from pipeline.reasoners.model.prompts import schema_of
-from pipeline.reasoners.model.roles import ROLE_OF
 from tests.reasoners.model import kit
 from tests.reasoners.model.kit import GOOD, QUESTIONS, Script, ask, reasoner_for, said
 

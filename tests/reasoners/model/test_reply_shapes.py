@@ -14,11 +14,11 @@ from pydantic import BaseModel
 from pipeline.config.queue_schema import Price
 from pipeline.config.services import ModelServer
 from pipeline.domain.budget import CombinedBudget
+from pipeline.reasoners.model.call_costs import Prices
 from pipeline.reasoners.model.calls import AnswerCalls, ModelClient, ModelRequest
 from pipeline.reasoners.model.capabilities import KnownCapabilities
 from pipeline.reasoners.model.json_reply import UnusableReply, parse_reply, parse_text
 from pipeline.reasoners.model.replies import Content
-from pipeline.reasoners.model.roles import Prices
 from tests.reasoners.model.kit import MODEL, Script, finished, http_for, said, streamed
 
 PROMPT = ({"role": "system", "content": "s"}, {"role": "user", "content": "u"})

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.documents.extraction_process import Extractor, Limits
+from pipeline.documents.extractor import Extractor, Limits
 from pipeline.errors import ReadFailed
 from tests.documents.pdfs import nested_forms, pdf
 
@@ -173,7 +173,7 @@ def hostile_files() -> dict[str, bytes]:
 MEASURED = """
 import resource, sys
 from pathlib import Path
-from pipeline.documents.extraction_process import Extractor, Limits
+from pipeline.documents.extractor import Extractor, Limits
 from pipeline.errors import ReadFailed
 extractor = Extractor(Limits(wall_s=3, cpu_s=1))
 for path in sorted(Path(sys.argv[1]).iterdir()):

@@ -1,4 +1,4 @@
-"""Model roles (plan, read, write, check), and a call's cost: from its usage, else the settings' prices, else its worst case."""
+"""A call's cost: from its usage, else the settings' prices, else its worst case."""
 
 from __future__ import annotations
 
@@ -6,28 +6,10 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 from pipeline.config.queue_schema import Price
 from pipeline.domain.values import Cost
-
-RoleName = Literal["plan", "read", "write", "check"]
-
-ROLE_OF: Mapping[str, RoleName] = MappingProxyType(
-    {
-        "plan": "plan",
-        "reading": "read",
-        "report": "write",
-        "check": "check",
-        "stand_alone": "read",
-        "talk": "write",
-        "episode": "write",
-    }
-)
-# How much a model that thinks is to think, where the settings do not say; "" leaves it to the model.
-EFFORT_OF: Mapping[RoleName, str] = MappingProxyType({"plan": "high", "read": "low", "write": "", "check": "high"})
-
 
 _MOST_TOKENS = 1_000_000_000  # of one call; a larger count is an error of the server
 _MOST_USD = 1_000_000.0
