@@ -1,4 +1,4 @@
-"""Calls of a model: its role, server and pace, budget reservation before each attempt, one charge for each reply, the transcript."""
+"""Calls of a model: role, server and pace, budget reservation before each attempt, one charge for each reply, the transcript."""
 
 from __future__ import annotations
 
