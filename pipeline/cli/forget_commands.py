@@ -144,9 +144,9 @@ def _one(console: Console, session: str, *, asks: bool) -> None:
                 what = forgetting.forgetting(env.store, name)
             else:
                 state = ResearchSession.open(env.store, session_named(console.folder, env.store, session)).state
-                latest = read_sessions(console, env.store).latest().get(state.query_id)
-                is_latest = latest is None or latest.id == state.id  # of an earlier one the question goes on
-                what = forgetting.forgetting(env.store, state.id, state.query, state.query_id if is_latest else "")
+                latest = read_sessions(console, env.store).latest().get(state.query_id, state)
+                # That an earlier one is forgotten does not keep its question from being researched.
+                what = forgetting.forgetting(env.store, state.id, state.query, state.query_id if latest.id == state.id else "")
             size, follow = f"{what.bytes / 1e6:.1f} MB", "follows it, and its log repeats some of its facts: research forget"
             followers = [f"  {name} {follow} {name}" for name in what.builds_on]
             if asks:

@@ -28,7 +28,6 @@ MAX_PAGES = 2_000
 MAX_SIGNS = 60_000  # of one page
 _NEAR = 4_000  # characters within which a line follows the one before it
 _EDGE_ROWS = 2
-_AROUND_NUMBERS = ".,:;|()[]-–—·•"
 _LARGER, _WIDE_GAP = 1.15, 1.35
 _LONGEST_HEADING = 120
 _THIN = 3.0  # points: the most that a rule is wide
@@ -429,7 +428,7 @@ def _edges(lines: Sequence[_Line]) -> tuple[list[list[_Line]], list[list[_Line]]
 
 def _words(row: Sequence[_Line]) -> tuple[str, ...]:
     words = " ".join(" ".join(line.cells) or line.text for line in row).casefold().replace("/", " / ").split()
-    return tuple(word.strip(_AROUND_NUMBERS) or word for word in words)
+    return tuple(word.strip(".,:;|()[]-–—·•") or word for word in words)
 
 
 def _numbers(words: Sequence[str]) -> set[int]:

@@ -30,7 +30,7 @@ from pipeline.text import times
 from pipeline.text.addresses import readable
 from pipeline.text.cleaning import clean
 from pipeline.text.questions import content_stems
-from pipeline.text.words import DEFAULT_LANGUAGE, jaccard, language_of
+from pipeline.text.words import jaccard
 from pipeline.wiring.store_adapters import index_file, local_model, store_of, summaries_of
 
 if TYPE_CHECKING:
@@ -163,10 +163,9 @@ class Library:
         """Find reports and sources that answer a question, best first."""
         known = {one.id: one for one in self._summaries()}
         found = await self._pages.find(query, list(known), _RESULTS)
-        language = language_of(query) or DEFAULT_LANGUAGE
-        wanted = content_stems(query, language)
+        wanted = content_stems(query)
         latest = {one.query_id or one.id: one for one in reversed(known.values()) if one.outcome}
-        asked = [(content_stems(one.query, language), one) for one in reversed(latest.values())]
+        asked = [(content_stems(one.query), one) for one in reversed(latest.values())]
         near = [(jaccard(wanted, stems), one) for stems, one in asked if len(wanted & stems) * 2 > len(wanted)]
         alike = [one for _, one in sorted(near, key=lambda pair: -pair[0])]
         urls, readers = {page.url for page in found.pages}, dict.fromkeys(page.session for page in found.pages)

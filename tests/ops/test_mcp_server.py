@@ -145,9 +145,8 @@ def test_the_report_on_the_question_comes_first_and_none_that_cites_no_source_th
     for name in ("trombone", "bassoon"):
         first, *_ = call("search", query=f"Where does the {name} lie?")["results"]
         assert first["title"] == f"Where does the {name} lie?"
-        assert [one["title"] for one in call("search", query=name)["results"] if one["id"].startswith("report/")] == [
-            first["title"]
-        ]
+        found = call("search", query=name)["results"]
+        assert [one["title"] for one in found if one["id"].startswith("report/")] == [first["title"]]
 
 
 def test_each_citation_of_a_report_holds_a_quote_at_its_place_in_a_stored_page(called: Call) -> None:
