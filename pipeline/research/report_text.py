@@ -96,6 +96,12 @@ def without_item_mark(text: str) -> str:
     return text.strip()[found.end() :] if found else text.strip()
 
 
+def code_alone(text: str) -> str:
+    """Return the code of which a text consists, without the stop behind it; "" if there are words beside it."""
+    before, *spans = text.rstrip(".").split("`")
+    return spans[0] if not before and len(spans) == 2 and not spans[1] else ""
+
+
 def plain_line(line: str) -> str:
     """Return a heading as words alone: without marks, keys and addresses."""
     plain = _ADDRESS.sub("", _CITED.sub("", without_item_mark(line)))
@@ -138,7 +144,10 @@ def _paragraphs(lines: list[str], facts: Facts) -> Iterator[Paragraph]:
                 end += 1
             end = max(end, at + 1)
             text = " ".join(one.strip().removeprefix("> ") for one in lines[at:end])
-            if sentences := tuple(read_sentences(text, facts)):
+            sentences = tuple(read_sentences(text, facts))
+            if len(sentences) == 1 and (code := code_alone(sentences[0].text)):
+                yield Paragraph(sentences=(sentences[0].model_copy(update={"text": code}),), form="code")
+            elif sentences:
                 yield Paragraph(sentences=sentences)
             at = end
 
@@ -238,9 +247,10 @@ def read_sentences(text: str, facts: Facts) -> Iterator[Sentence]:
         spans[place] = _DERIVED.sub(lambda found: found[1] + hold(found), _CITED.sub(hold, spans[place]))
     for place in range(1, len(spans) - 1, 2):
         spans[place] = _CODE
-    marked = _BEHIND_STOP.sub(r"\2\1", "`".join(spans))
+    # A stop behind a citation ends a sentence, whatever sign the next one begins with.
+    marked = _BEHIND_STOP.sub(r"\2\1", "`".join(spans).replace("\ue001. ", "\ue001.\n"))
     left = iter(code)
-    for part in split_sentences(marked):
+    for part in [one for line in marked.split("\n") for one in split_sentences(line)]:
         keys = "".join(held[int(number)] for number in _HELD.findall(part))
         plain = re.sub(f"`{_CODE}`", lambda _found: f"`{next(left)}`", _HELD.sub("", part))
         if one := _read(plain, keys, facts):

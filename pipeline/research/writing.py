@@ -34,7 +34,16 @@ from pipeline.domain.report_parts import (
 from pipeline.domain.state import ReportPart, SessionState
 from pipeline.domain.steps import CheckReport, MendReport, StartSynthesis, WriteReport
 from pipeline.research.planning_and_searching import today_of
-from pipeline.research.report_text import begins_item, cells_of, plain_line, read_report, read_sentence, row_of, without_item_mark
+from pipeline.research.report_text import (
+    begins_item,
+    cells_of,
+    code_alone,
+    plain_line,
+    read_report,
+    read_sentence,
+    row_of,
+    without_item_mark,
+)
 from pipeline.research.step_context import StepContext, StepResult, paid, unusable
 from pipeline.text.cleaning import digest_of, one_line
 from pipeline.text.questions import content_stems
@@ -346,14 +355,19 @@ def _mended(
     for section in part.sections:
         place = next(places)
         title = plain_line(part.verdicts[place].text) if place in part.verdicts else section.title
-        opening = [
-            one for text in added.get(place, ()) if (one := _with_evidence(read_sentence(text, facts))) and one.text not in stays
-        ]
-        new |= {one.text: "" for one in opening}
+        opening, leading = list[v.Sentence](), list[v.Sentence]()
+        for text in added.get(place, ()):
+            if (one := _with_evidence(read_sentence(without_item_mark(text), facts))) and one.text not in stays:
+                (leading if begins_item(text) else opening).append(one)
+                new[one.text] = ""
         paragraphs = [v.Paragraph(sentences=tuple(opening))] if opening else []
+        if leading and not any(one.form in ("steps", "bullets") for one in section.paragraphs[:1]):
+            paragraphs.append(v.Paragraph(sentences=tuple(leading), form="bullets"))
+            leading = []
         for paragraph in section.paragraphs:
-            before, items = list[v.Sentence](), list[v.Sentence]()
-            after: list[v.Sentence | None] = []
+            before, items = list(leading), list[v.Sentence]()
+            after: list[v.Sentence | None] = [*leading]
+            leading = []
             following = [one.within for one in paragraph.sentences[1:]] + [""]
             level: Literal["", "item", "list"] = ""
             for sentence, next_within in zip(paragraph.sentences, following, strict=True):
@@ -394,6 +408,8 @@ def _read_as(text: str, paragraph: v.Paragraph, facts: Mapping[str, v.Fact]) -> 
         if not paragraph.header or len(cells) == len(paragraph.header):
             return _with_evidence(row_of(cells, paragraph.header, facts))
     one = _with_evidence(read_sentence(without_item_mark(text) if paragraph.form != "code" else text, facts))
+    if one and paragraph.form == "code" and (code := code_alone(one.text)):
+        return one.model_copy(update={"text": code})
     if one is not None and paragraph.form == "table":
         return one.model_copy(update={"cells": (one.text, *[""] * (max(1, len(paragraph.header)) - 1))})
     return one

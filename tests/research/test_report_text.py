@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pipeline.domain.events.session_events import ReportRevised
 from pipeline.domain.report_parts import joined_again
-from pipeline.domain.values import Fact, Sentence
+from pipeline.domain.state import ReportPart, SessionState
+from pipeline.domain.steps import MendReport
+from pipeline.domain.values import Addition, Fact, Sentence, Verdict
 from pipeline.research.report_text import BEYOND, read_report, read_sentence, without_item_mark
+from pipeline.research.writing import mend_report
 
 QUOTES = {"E1": "Stop the server first.", "E2": "Then run pg_ctl start.", "E3": "See https://example.org/docs for more."}
 FACTS = {key: Fact(id=f"id-{key}", claim=quote, quote=quote, url="corpus:a.md", digest="0" * 64) for key, quote in QUOTES.items()}
@@ -148,3 +152,29 @@ def test_a_bar_in_the_code_of_a_cell_ends_none() -> None:
     table = "| Language | Code |\n| --- | --- |\n| German | `de | deutsch` [E1] |\n"
     (row,) = [one for one in _sentences(f"# T\n\n{table}") if one.cells]
     assert (row.cells, row.facts) == (("German", "`de | deutsch`"), ("id-E1",))
+
+
+def test_behind_a_citation_a_stop_ends_a_sentence_whatever_sign_the_next_begins_with() -> None:
+    found = read_report("# T\n\n∴ Stop it [E1]. systemd's page says. [E2] Of `a.b` [E1]. `c` waits [E2].\n", FACTS).sections[0]
+    assert [(one.text, one.basis) for one in found.paragraphs[0].sentences] == [
+        ("Stop it.", "derived"),
+        ("systemd's page says.", "quoted"),
+        ("Of `a.b`.", "quoted"),
+        ("`c` waits.", "quoted"),
+    ]
+
+
+def test_an_item_that_the_check_adds_behind_a_heading_begins_the_list_and_code_that_it_changes_stays_code() -> None:
+    text = "# T\n\nAll [E1].\n\n## Do\n\n1. Stop it [E1]:\n\n   `pg_ctl stop`\n\n2. Look [E1].\n\n## Why\n\nSo [E2].\n"
+    part = ReportPart(
+        read_report(text, FACTS).sections,
+        verdicts={4: Verdict(sentence=4, supported=False, text="∴ `pg_ctl halt` [E2].")},
+        additions=(Addition(after=2, text="- First ask [E1]."), Addition(after=6, text="- Not now [E1].")),
+    )
+    state = SessionState(facts={fact.id: fact for fact in FACTS.values()}, parts={1: part})
+    (revised,) = mend_report(MendReport(1), state).drafts
+    assert isinstance(revised, ReportRevised)
+    steps, code, _, why, _ = [paragraph for section in revised.sections[1:] for paragraph in section.paragraphs]
+    assert (steps.form, [one.text for one in steps.sentences]) == ("steps", ["First ask.", "Stop it:"])
+    assert (code.form, code.sentences[0].text) == ("code", "pg_ctl halt")
+    assert (why.form, why.sentences[0].text) == ("bullets", "Not now.")

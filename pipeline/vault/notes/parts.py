@@ -272,8 +272,10 @@ class Citer:
             if introduces and said and paragraph.sentences[-1].basis == "bridge":
                 said[-1] = replace(said[-1], standing="")
             before = paragraphs[place - 1].sentences[-1:] if place and is_code else ()
-            if before and all(one.basis == "quoted" and {*one.facts} <= {*before[0].facts} for one in paragraph.sentences):
-                said = [replace(one, citations=()) for one in said]
+            if before and all(
+                one.basis in ("quoted", before[0].basis) and {*one.facts} <= {*before[0].facts} for one in paragraph.sentences
+            ):
+                said = [replace(one, citations=(), derived=False) for one in said]
             elif before and not before[0].facts and found[-1].form not in ("code", "table"):
                 marks, last = said[0], found[-1].said[-1]
                 last = replace(last, citations=marks.citations, derived=marks.derived, standing=marks.standing)
