@@ -115,14 +115,18 @@ class NightWorker:
     async def work(self, engine: JobEngine) -> None:
         """Do jobs until somebody asks to stop."""
         giving, stopping = asyncio.create_task(engine.run(self)), asyncio.create_task(self.context.stop.wait())
+        told = ""
         try:
             async with ending_at(self.context.deadline, self.context.now, self.context.stop):
                 while not (giving.done() or stopping.done()):
                     try:
                         self.entries = await asyncio.to_thread(self.look)
                         await asyncio.to_thread(self.nights.advance)
+                        told = ""
                     except LogError as error:
-                        self.say(f"{error.message}; it is tried again", True)
+                        if told != error.message:
+                            self.say(f"{error.message}; it is tried again", True)
+                        told = error.message
                     await asyncio.wait((giving, stopping), timeout=self.look_s, return_when=asyncio.FIRST_COMPLETED)
         finally:
             stopping.cancel()

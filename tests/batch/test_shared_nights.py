@@ -38,6 +38,7 @@ from pipeline.domain.values import Cost
 from pipeline.engine.stopping import RunContext
 from pipeline.errors import (
     BudgetSpent,
+    LogUnwritable,
     Outage,
     ProviderRefused,
     SearchFailed,
@@ -509,6 +510,20 @@ def test_machines_that_are_not_set_up_for_a_session_are_no_loss_and_are_named_wh
     else:
         assert (ended.status, ended.cause) == ("interrupted", "cap")
         assert ended.reason == "no worker can take it: east: no key for the model m; north: no key for brave"
+
+
+def test_a_worker_that_cannot_look_at_the_night_for_a_while_says_so_once(stage: Callable[..., Stage]) -> None:
+    night, away = stage(queue(query("pumps"))), [LogUnwritable("the database is away") for _ in range(3)]
+
+    def look() -> list[str]:
+        if away:
+            raise away.pop()
+        return [entry_of()]
+
+    worker = night.worker("north", look_s=0.01)
+    worker.look = look
+    assert endings(asyncio.run(night.run(worker))) == {"pumps": "complete"}
+    assert night.told["north"].count("the database is away; it is tried again") == 1
 
 
 @pytest.mark.parametrize("left_s", [0.0, 3_600.0])
