@@ -292,7 +292,7 @@ def _outcomes(model: VaultModel, night: Night) -> Counter[str]:
 
 
 def _words(night: Night, outcomes: Iterable[str]) -> str:
-    return f"{outcome_words(outcomes)}{'; the run was interrupted' if night.interrupted else ''}"
+    return f"{'interrupted; ' if night.interrupted else ''}{outcome_words(outcomes)}"
 
 
 @dataclass(frozen=True, slots=True)
