@@ -112,9 +112,11 @@ def test_a_night_that_was_killed_names_what_was_due_and_keeps_what_it_had_finish
         assert "An append is durable after fsync returned." in text
         for name in ("Why are there tides?", "not-begun"):
             assert name in text.partition("Unfinished")[2]
+    half.scribe.date = "2026-11-22"
     half.gathered().analysed().reported()  # by the next run
     place.build()
-    assert "|Why are there tides?]] (finished since, 21 November 2026): The run was interrupted." in _text(place, "nights/")
+    assert "|Why are there tides?]] (finished since, 22 November 2026): The run was interrupted." in _text(place, "nights/")
+    assert "|Why are there tides?]], 22 November 2026" in _text(place, "sources/")
 
 
 def test_home_says_what_is_new_shows_questions_as_they_were_asked_and_counts_what_it_lists(tmp_path: Path) -> None:
