@@ -15,7 +15,16 @@ from pipeline.domain import steps as s
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import facts_of, may_be_read, page_of
 from pipeline.domain.reasoner_questions import PlanQuestion
-from pipeline.domain.state import GIVES_ORDERS, SessionState, Worker, asked_queries, plan_of, search_nodes, workers_in_order
+from pipeline.domain.state import (
+    GIVES_ORDERS,
+    SearchDone,
+    SessionState,
+    Worker,
+    asked_queries,
+    plan_of,
+    search_nodes,
+    workers_in_order,
+)
 from pipeline.domain.values import Gap, Perspective, Recalled, ResearchConfig
 from pipeline.errors import AnswerInvalid, ReadFailed
 from pipeline.ports import SearchResult
@@ -157,8 +166,8 @@ def find_gaps(step: s.FindGaps, state: SessionState) -> StepResult:
     One in nearly the words of another is the same, unless one word stands in the place of another: *before* and *after*. What
     one worker left open and another one beside it found is not open; what was found before, that worker was shown.
 
-    Of the last round, those come first that were searched for: only these can be said not to be found, and only where the pages
-    that come nearest were read.
+    Of the last round, those come first that were searched for, by themselves or with all their words in one search: only these
+    can be said not to be found, and only where the pages that come nearest were read.
     """
     workers = [worker for worker in workers_in_order(state) if worker.iterations and worker.round == step.round]
 
@@ -169,20 +178,25 @@ def find_gaps(step: s.FindGaps, state: SessionState) -> StepResult:
         gaps = worker.iterations[last].gaps if worker.iterations[last].evaluated else ()
         return [question for question in gaps if question not in found]
 
-    searched_for = {question for view in state.perspectives.values() for question in view.questions}
+    def search_for(question: str) -> SearchDone | None:
+        words = content_stems(question)
+        like_it = (done for query, done in state.searches.items() if len(words) > 1 and words <= content_stems(query))
+        return state.searches.get(one_line(question, MAX_SEARCH)) or next(like_it, None)
+
+    asked_for = {question for view in state.perspectives.values() for question in view.questions}
     is_last = step.round >= state.config.gap_rounds or state.exhausted
     in_turn = (one for turn in zip_longest(*map(still_open, workers)) for one in turn if one)
     asked: list[str] = []
-    for question in sorted(in_turn, key=lambda question: is_last and question not in searched_for):
+    for question in sorted(in_turn, key=lambda one: is_last and one not in asked_for and not search_for(one)):
         if not any(question == one or _ask_the_same(question, one) for one in asked):
             asked.append(question)
     gaps = []
     for question in asked[:MAX_GAPS]:
-        done = state.searches.get(one_line(question, MAX_SEARCH))
+        done = search_for(question)
         nearest = takewhile(lambda hit: page_of(hit.url) not in state.observed, done.hits if done else ())
         unread = dict.fromkeys(f"“{one_line(hit.title, 60)}”" for hit in nearest)
         reason = f"Near it, but not read: {', '.join(list(unread)[:_NAMED])}" if unread else ""
-        reason = reason if question in searched_for else NOT_SEARCHED
+        reason = reason if done or question in asked_for else NOT_SEARCHED
         gaps.append(Gap(question=one_line(question, 400), reason=reason if is_last else ""))
     return StepResult((e.GapsFound(round=step.round, gaps=tuple(gaps)),))
 

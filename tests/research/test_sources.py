@@ -144,16 +144,18 @@ def found_gaps(state: SessionState) -> tuple[Gap, ...]:
 
 def test_what_was_never_searched_for_is_not_called_sought_in_vain() -> None:
     state, worker = _state()
-    worker.iterations[-1].evaluated, worker.iterations[-1].gaps = True, ("What is asked?", "And something new?")
+    worker.iterations[-1].evaluated, worker.iterations[-1].gaps = True, ("What is asked?", "And a new pump?")
     state.analyses.append(Analysis(0))
     found = found_gaps(state)
-    assert [(gap.question, gap.reason) for gap in found] == [("What is asked?", ""), ("And something new?", NOT_SEARCHED)]
+    assert [(gap.question, gap.reason) for gap in found] == [("What is asked?", ""), ("And a new pump?", NOT_SEARCHED)]
+    state.searches["pumps, old or new; one"] = SearchDone("local", ())
+    assert found_gaps(state)[1].reason == ""
     state.config = state.config.model_copy(update={"gap_rounds": 1})
     found = found_gaps(state)
     assert {gap.reason for gap in found} == {""}
     state.analyses[0].gaps = found
     state.parts[1] = ReportPart((), answered=("What is asked?",))
-    assert [gap.question for gap in open_gaps(state)] == ["And something new?"]
+    assert [gap.question for gap in open_gaps(state)] == ["And a new pump?"]
 
 
 def test_workers_side_by_side_choose_their_pages_in_turn_and_what_one_finds_beside_another_is_not_open_for_it() -> None:
