@@ -152,8 +152,7 @@ def choose(
             cosine=cosines[place],
         )
 
-    urls = rated.useful_urls | rated.wrong_urls
-    ids = {place: rated.same(fact(place)) for place, (page, _) in enumerate(found) if page.url in urls}
+    ids = {at: rated.same(fact(at)) for at, (page, _) in enumerate(found) if page.url in rated.useful_urls | rated.wrong_urls}
     useful = [place for place, name in ids.items() if name in rated.useful]
     wrong = {place for place, name in ids.items() if name in rated.wrong}
     last = {place for place, (page, _) in enumerate(found) if page.url in rated.wrong_urls - rated.useful_urls}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import socket
-import struct
 import threading
 import time
 from collections.abc import Iterator
@@ -66,7 +65,7 @@ def test_a_browser_that_leaves_early_is_no_error(server: Server, tmp_path: Path,
         with socket.create_connection(("127.0.0.1", int(server.address.rstrip("/").rpartition(":")[2]))) as browser:
             browser.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
             browser.recv(100)
-            browser.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            browser.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, (1).to_bytes(8, "little"))
     server.news.tell()
     while any("process_request" in thread.name for thread in threading.enumerate()):
         time.sleep(0.01)

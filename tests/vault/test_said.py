@@ -113,39 +113,29 @@ def test_of_twenty_questions_the_next_night_shows_no_passage_called_wrong_and_ke
     assert [one for one in things if useful[one] != second[one][0]] == []
 
 
-def test_what_is_ticked_before_a_night_holds_in_that_night_and_is_recorded_once(tmp_path: Path) -> None:
-    folder = workspace_in(tmp_path, "  - {query: How deep is the harbour?, id: depth}\n")
-    for number, words in enumerate(("metres deep at low tide", "fathoms deep when it rains")):
-        (folder / "corpus" / f"{number}.md").write_text(f"# The harbour {number}\n\nThe harbour is {number + 3} {words}.\n")
+@pytest.mark.parametrize(("rating", "depth"), [("wrong", "zehn"), ("wrong", "zwölf"), ("useful", "zwölf")])
+def test_what_is_ticked_before_a_night_holds_in_that_night_also_for_a_passage_of_which_a_word_changed(
+    tmp_path: Path, rating: str, depth: str
+) -> None:
+    folder = workspace_in(tmp_path, "  - {query: Wie tief ist der Hafen?, id: depth}\n")
+    document = folder / "corpus" / "hafen.md"
+    text = "Der Hafen ist zehn Meter tief, wo die Schiffe des Nordens hinter dem alten Leuchtturm warten.\n"
+    document.write_text(f"# Molen\n\n{text}")
+    (folder / "corpus" / "west.md").write_text("# Im Westen\n\nIm Westen ist der Hafen drei Meter tief.\n")
     assert said(folder, "-q", "run").code == 0
     first = only(folder)
-    wrong, *_ = _blocks(first.read_text())
-    change(first, "- [ ] wrong", "- [x] wrong", count=1)
+    boxes = "warten." + first.read_text().partition("warten.")[2].partition(f"[ ] {rating}")[0]
+    change(first, f"{boxes}[ ] {rating}", f"{boxes}[x] {rating}")
+    change(document, "zehn", depth)
     assert said(folder, "-q", "run", "depth", "--again").code == 0
     (second,) = set((folder / "vault").glob(REPORT)) - {first}
-    assert wrong not in _blocks(second.read_text())
-    assert "- [x] wrong, noted" in first.read_text()
-    assert len(store_of(folder).marks(["vault"])) == len(_rated(folder).wrong) == 1
-
-
-@pytest.mark.parametrize("rating", ["useful", "wrong"])
-def test_a_rating_follows_its_passage_when_a_word_of_its_document_changes(tmp_path: Path, rating: str) -> None:
-    folder = workspace_in(tmp_path, "  - {query: How deep is the harbour?, id: depth}\n")
-    document = folder / "corpus" / "harbour.md"
-    text = "# Piers\n\nThe harbour is ten metres deep where the northern ships wait for the tide behind the old lighthouse.\n"
-    document.write_text(text)
-    assert said(folder, "-q", "run").code == 0
-    first = only(folder)
-    block = _blocks(first.read_text().partition("lighthouse.")[2])[0]
-    rate(folder, first.relative_to(folder / "vault").as_posix(), block, rating)
-    document.write_text(text.replace("ten", "twelve"))
-    assert said(folder, "-q", "run", "depth", "--again").code == 0
-    (second,) = set((folder / "vault").glob(REPORT)) - {first}
-    is_useful = rating == "useful"
-    assert ("> > The harbour is twelve" in second.read_text(), "> The harbour is twelve" in second.read_text()) == (
-        is_useful,
-    ) * 2
-    if is_useful:
+    report = second.read_text()
+    assert [f"{quote} Der Hafen ist {depth}" in report for quote in (">", "> >")] == [rating == "useful"] * 2
+    assert f"- [x] {rating}, noted" in first.read_text()
+    assert len(store_of(folder).marks(["vault"])) == 1
+    assert "> - 1 passage as before." in report
+    assert rating == "useful" or "in hafen.md in your documents" in report
+    if rating == "useful":
         change(second, "- [x] useful, noted", "- [ ] useful, noted", count=1)
         assert said(folder, "-q", "build").code == 0
         assert "noted" not in second.read_text()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from urllib.parse import quote as encoded
 
@@ -284,7 +283,6 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
         return None
     added = news_of(state)
     numbered = {reference.url for reference in state.report.references} if state.report else set()
-    place = partial(parts.place_of, language=loaded.language)
 
     def stated(name: str) -> View:
         fact: Fact = state.facts[name]
@@ -300,13 +298,13 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
         "changed": [
             {"before": statement(one.before.claim, one.before.quote), "after": stated(one.after)} for one in found.changed
         ],
-        "gone": [{"text": statement(fact.claim, fact.quote), "place": place(fact.url)} for fact in found.gone[:MOST]],
+        "gone": [{"text": statement(fact.claim, fact.quote), "place": parts.place_of(fact.url)} for fact in found.gone[:MOST]],
         "more_gone": max(0, len(found.gone) - MOST),
-        "not_shown": [{"text": statement(fact.claim, fact.quote), "place": place(fact.url)} for fact in found.not_shown],
+        "not_shown": [{"text": statement(fact.claim, fact.quote), "place": parts.place_of(fact.url)} for fact in found.not_shown],
         "now_shown": [stated(name) for name in found.now_shown],
         "kept": found.kept,
-        "sources": [place(source.url) for source in found.sources],
-        "unread": [{"place": place(one.url), "reason": one.reason} for one in found.unread if not is_lost(one)],
+        "sources": [parts.place_of(source.url) for source in found.sources],
+        "unread": [{"place": parts.place_of(one.url), "reason": one.reason} for one in found.unread if not is_lost(one)],
         "lost": [inert(path_of(one.url)) for one in found.unread if is_lost(one)],
     }
 
@@ -323,10 +321,9 @@ def source_note(
 ) -> Note:
     """Return the note of a source; ``readings`` are those of all sessions with their cards, in order of time.
 
-    It links to its ``file`` of the user's, unless that is ``gone``. A quote that several sessions found is not said to be of one
-    whose report is ``hidden``.
+    It links to its ``file`` of the user's; ``gone``: that was deleted or moved. A quote that several sessions found is not said
+    to be of one whose report is ``hidden``.
     """
-    file = None if gone else file
     by_start = sorted(readings, key=lambda one: (one[0].started_at, one[0].id))
     page, origin, first = readings[-1][1].page, page_origin(url), readings[0][1].page
     title = next((reading.page.title for _, reading in reversed(readings) if reading.page.title.strip()), url)
