@@ -248,6 +248,7 @@ async def check_report(step: CheckReport, state: SessionState, context: StepCont
         part=step.part,
         revision=step.revision,
         verdicts=tuple(verdicts[place] for place in sorted(verdicts)),
+        # The worse of both: the writer's line says what the quotes lack, and the check adds nothing but quotes.
         outcome=max(part.outcome or "answered", _SAID[said.outcome], key=_WORST_LAST.index),
     )
     if not question.whole:

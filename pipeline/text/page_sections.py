@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from pipeline.text.cleaning import one_line, tokens
 from pipeline.text.quotes import Span
+from pipeline.text.wording import counted
 
 _AROUND = 1  # sections on each side of one in which something was found
 OMITTED = "[…]"
@@ -160,9 +161,9 @@ def with_marks(
     was not shown ``before`` either, ``[… left out: Locks; Limits]``.
 
     Of many headings those are named first under which something was ``found`` (so of 25 facts that matter and were left out 20
-    stood under a named one, not 14), then the upper ones, and of these the nearest to what is shown; none that stands over
-    nothing, or over several sections, as *Note* does. What goes on with a section, behind what was shown of it or behind those
-    inside it, is named as continued.
+    stood under a named one, not 14), then the upper ones, and of these the nearest to what is shown; where there is no room for
+    a name, the sections are counted. None is named that stands over nothing, or over several sections, as *Note* does. What goes
+    on with a section, behind what was shown of it or behind those inside it, is named as continued.
     """
     seen, sections = [*before, *shown], sections_of(text)
     often: Counter[str] = Counter()
@@ -200,8 +201,10 @@ def with_marks(
     for (_, last), (first, end) in pairwise([Span(0, 0), *shown, Span(len(text), len(text))]):
         if text[last:first].strip():
             inside = [section for section in hidden if last < section.span.end and section.span.start < first]
-            named_here = [names[section] for section in inside if section in names]
-            parts.append(f"[… left out: {'; '.join(named_here)}]" if named_here else OMITTED)
+            told: list[str] = []
+            for name_or_none, run in groupby(map(names.get, inside) if named else ()):
+                told.append(name_or_none or counted(len([*run]), "more section"))
+            parts.append(f"[… left out: {'; '.join(told)}]" if told else OMITTED)
         part = text[first:end].strip("\n")
         for section in sections:
             if section.anchor and first <= section.span.start < end:  # a mark for links, which nobody quotes

@@ -57,6 +57,8 @@ def test_the_headings_of_what_is_left_out_are_named_the_upper_and_nearest_ones_i
     marks = with_marks(many, [span]).replace(many[span.start : span.end].strip().replace(" {#p20}", ""), "")
     assert all(name in marks for name in ("Part 3;", "part 19]", "left out: What the manual says of part 21;"))
     assert "part 39" not in marks
+    assert marks.startswith("[… left out: 3 more sections; Part 3; 10 more sections; What")
+    assert marks.endswith("; 13 more sections]")
     assert tokens(marks) < 180
 
 
