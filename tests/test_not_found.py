@@ -58,6 +58,7 @@ def test_list_and_show_say_why(night: Path) -> None:
     shown = said(night, "show", "kafka").out
     assert re.search(rf"(?m)^status     not found: {WHY}", shown)
     assert "research retry kafka" in shown
+    assert "corpus/" not in shown
     about = json.loads(said(night, "--json", "show", "kafka").out)
     assert about["status"] == "not-found"
     assert re.search(rf"not found: {WHY}", said(night, "log", "kafka").out)

@@ -112,7 +112,6 @@ def test_the_choice_does_not_depend_on_the_order_of_the_pages() -> None:
 def test_the_source_of_a_wrong_passage_comes_last() -> None:
     question = parse_question("How does one restore a backup, and how loud is the heron pump?")
     pages = [page(MANUAL), page("# Backups\n\nA backup is restored by the night shift.", "corpus:night.md")]
-    assert choose(question, pages, TermStatistics()).passages[0].url == "corpus:manual.md"
     rated = Rated(wrong_urls=frozenset({"corpus:manual.md"}))
     urls = [fact.url for fact in choose(question, pages, TermStatistics(), rated=rated).passages]
     assert urls == sorted(urls, reverse=True)

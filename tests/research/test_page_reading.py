@@ -63,16 +63,20 @@ def test_documents_that_every_search_finds_leave_a_third_of_the_pages_to_the_web
     assert _chosen("local") == ("corpus:w.md", "corpus:x.md", "corpus:y.md", "corpus:z.md")
 
 
+def _first_worker(text: str, *urls: str) -> tuple[SessionState, Worker]:
+    """A session whose one search found pages with a text, before its worker reads them."""
+    worker = Worker("search_0", "", 0, "", iterations=[Iteration("", ("clients",))])
+    state = SessionState(perspectives={"": Perspective(id="", name="", focus="", questions=("?",))}, workers={worker.id: worker})
+    state.nodes = {worker.id: PlanNode(id=worker.id, task="search", description="", perspective="")}
+    state.searches["clients"] = SearchDone("local", tuple(Hit(url=url, title="", snippet=text[-700:]) for url in urls))
+    state.pages = {url: PageRead(url=url, title="", digest="d", characters=len(text), at="") for url in urls}
+    return state, worker
+
+
 def test_room_that_is_left_is_for_whole_pages() -> None:
     lines = [f"## Part {number}\n\n" + f"Client {number} has to do this before it may connect. " * 50 for number in range(7)]
-    state = SessionState()
-    worker = Worker("search_0", "", 0, "", iterations=[Iteration("", ("clients",))])
-    state.nodes = {worker.id: PlanNode(id=worker.id, task="search", description="", perspective="")}
-    state.workers, state.perspectives = {worker.id: worker}, {"": Perspective(id="", name="", focus="", questions=("?",))}
-    hits = tuple(Hit(url=f"corpus:{name}.md", title=name, snippet=lines[0]) for name in ("best", "other"))
-    state.searches["clients"] = SearchDone("local", hits)
     text = "# Clients\n\n" + "\n\n".join(lines)
-    state.pages = {hit.url: PageRead(url=hit.url, title="", digest="d", characters=len(text), at="") for hit in hits}
+    state, worker = _first_worker(text, "corpus:best.md", "corpus:other.md")
     shown = sources_of(state, worker, 1, StepContext(AsyncMock(), AsyncMock(), AsyncMock(), page_text=lambda _digest: text))
     assert [page.shown for page in shown] == [(Span(0, len(text)),)] * 2
 
@@ -226,12 +230,7 @@ def test_a_quote_out_of_a_paragraph_that_gives_orders_to_models_is_no_fact() -> 
 
 
 def test_words_of_a_passage_called_wrong_become_no_fact_again_for_its_question() -> None:
-    state = SessionState(query_id="logs")
-    worker = Worker("search_0", "", 0, "", iterations=[Iteration("", ("flush",))])
-    state.nodes = {worker.id: PlanNode(id=worker.id, task="search", description="", perspective="")}
-    state.workers, state.perspectives = {worker.id: worker}, {"": Perspective(id="", name="", focus="", questions=("?",))}
-    state.searches["flush"] = SearchDone("local", (Hit(url="corpus:a", title="Logs"),))
-    state.pages = {"corpus:a": PageRead(url="corpus:a", title="", digest="d", characters=len(PAGE), at="")}
+    state, _ = _first_worker(PAGE, "corpus:a")
     wrong = _found(PAGE, "It waits until the disk has answered.\n\nOnly then does it acknowledge the record.")[0]
     quotes = ("only then does it acknowledge", "It never acknowledges earlier.")
     reasoner = AsyncMock()

@@ -31,8 +31,7 @@ def moved(place: Workplace, note: Path, to: str, *, by_obsidian: bool = False) -
 def test_a_moved_note_stays_where_it_is_and_links_follow(place: Workplace, room: str, by_obsidian: bool) -> None:
     note = place.note(room)
     write_into(note, "my words")
-    mine = place.vault / "my" / "trip.md"
-    mine.parent.mkdir(exist_ok=True)
+    mine = place.vault / "trip.md"
     mine.write_text(f"---\n---\n\nSee [[{note.relative_to(place.vault).with_suffix('').as_posix()}|this]].")
     target = moved(place, note, f"Reading list/{note.stem} (good).md", by_obsidian=by_obsidian)
     count = len(place.files())
