@@ -205,7 +205,7 @@ class NightWorker:
             complete_handoff(session, self.store, context)
         except UsageError as error:  # this machine is not set up for it; another may be
             refused = await asyncio.to_thread(share.refuse, self.context.agent.agent, error.message)
-            self.say(f"{state.id}  refused, this machine is not set up for it: {error.message}", True)
+            self.say(f"{state.id}  refused, this machine is not set up for it: {error.message}", attempts == 0)
             is_for_this = job.entry.startswith(entry_of(machine=self.context.agent.agent))
             others = set() if is_for_this else set(await asyncio.to_thread(self.nights.workers)) - set(refused)
             if attempts < (MOST_WAITS if others else MOST_REFUSALS):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -470,6 +471,19 @@ def test_a_worker_that_is_not_set_up_for_a_session_is_named_and_another_takes_it
 
     assert endings(asyncio.run(work())) == {"pumps": "complete"}
     assert any("no key for the model m" in line for line in night.told["north"])
+
+
+def test_a_worker_that_is_not_set_up_for_a_session_complains_once_and_tries_again_later(
+    stage: Callable[..., Stage],
+) -> None:
+    night, problems = stage(queue(query("pumps"))), list[bool]()
+    asyncio.run(night.open())
+    poor = night.worker("north")
+    poor.prepare = Mock(side_effect=UsageError("no key for brave"))
+    poor.say = lambda _line, is_problem: problems.append(is_problem)
+    (name,) = night.store.ids("session")
+    assert [asyncio.run(poor.do(entry_of(), name, attempts)) for attempts in (0, 3, 5)] == [1.0, 8.0, 32.0]
+    assert problems.count(True) == 1
 
 
 def test_a_session_that_costs_worker_after_worker_is_given_up(stage: Callable[..., Stage]) -> None:
