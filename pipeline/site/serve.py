@@ -211,11 +211,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Cache-Control", "no-store")
         self.end_headers()
-        while True:  # until the page is closed
-            count = self.server.news.wait(seen, _ALIVE_S)
-            self.wfile.write(b"event: made\ndata: \n\n" if count != seen else b": still here\n\n")
-            self.wfile.flush()
-            seen = count
+        with suppress(OSError):  # the page was closed, or its device left the network
+            while True:
+                count = self.server.news.wait(seen, _ALIVE_S)
+                self.wfile.write(b"event: made\ndata: \n\n" if count != seen else b": still here\n\n")
+                self.wfile.flush()
+                seen = count
 
 
 def _plain_file(site: Path, name: str) -> bytes | None:
