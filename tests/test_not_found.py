@@ -58,7 +58,6 @@ def test_list_and_show_say_why(night: Path) -> None:
     shown = said(night, "show", "kafka").out
     assert re.search(rf"(?m)^status     not found: {WHY}", shown)
     assert "research retry kafka" in shown
-    assert "corpus/" not in shown
     about = json.loads(said(night, "--json", "show", "kafka").out)
     assert about["status"] == "not-found"
     assert re.search(rf"not found: {WHY}", said(night, "log", "kafka").out)
@@ -70,6 +69,7 @@ def test_its_note_in_the_reports_says_why_and_what_to_do_and_shows_no_passage(ni
     assert '  - "status/not-found"\n' in text
     assert "research retry kafka" in text
     assert "queries.yaml" not in text
+    assert "corpus/" not in text
     assert "> — [[sources/" not in text
 
 
