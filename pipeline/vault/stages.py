@@ -237,8 +237,10 @@ class Build:
             readings = model.readings[url]
             sessions = [(self._values.marks[card.id], card.session_path, best_link(card)) for card, _ in readings]
             reports = tuple(f"report:{card.id}" for card, _ in readings)
-            found = file_of(url, self.documents)
-            gone = bool(found and self.documents and self.documents.is_dir() and not found.exists())
+            found, gone = file_of(url, self.documents), False
+            if found and self.documents:
+                with suppress(OSError):  # what may not be looked at may be there
+                    gone = self.documents.is_dir() and not found.exists()
             file = None if gone else found
             make, value = partial(note, url, place.path, readings, file, gone), repr((place, sessions, file, gone))
             yield Part(f"source:{url}", value, make, (("source", place.path, ""),), reports)

@@ -186,7 +186,7 @@ def test_a_document_is_called_and_linked_to_by_the_name_of_its_file(tmp_path: Pa
 
 
 def test_a_document_that_was_deleted_is_said_to_be_gone_and_not_linked_to(tmp_path: Path) -> None:
-    Story(store := MemoryStore(), pages=("corpus:plan.md", *PAGES[1:])).whole()
+    Story(store := MemoryStore(), pages=("corpus:plan.md", f"corpus:{300 * 'x'}.md", *PAGES[2:])).whole()
     (tmp_path / "papers").mkdir()
     place = Workplace(tmp_path, store, documents=tmp_path / "papers")
     place.build()
