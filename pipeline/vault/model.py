@@ -366,11 +366,11 @@ class Batch:
 
     @property
     def broken_off(self) -> Iterator[n.QueryEnded]:
-        """What was due in a run that was interrupted, and of which its log says no more: known by the queries' ids alone."""
+        """What was due in a run without an end, and of which its log says no more: known by the queries' ids alone."""
         known = {entry.query_id for entry in self.ended} | {entry.query_id for entry in self.skipped}
         for name in () if self.end else self.started.due:
             if name not in known:
-                why, at = "the run was interrupted", self.started.at
+                why, at = "the run was interrupted or is under way", self.started.at
                 yield n.QueryEnded(query_id=name, query=name, session="", status="interrupted", reason=why, at=at)
 
 

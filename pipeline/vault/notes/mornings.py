@@ -146,11 +146,11 @@ def night_view(model: VaultModel, night: Night) -> View:
         card = model.card_of(entry)
         group = group_of(entry.status, card)
         if entry.status != "complete":  # no report to show: the link to its note, else the bare question, and why
-            outcome = "cancelled" if entry.status == "cancelled" else ""
+            outcome, reason = "cancelled" if entry.status == "cancelled" else "", entry.reason
             if card and card.has_report and card.ended_at > entry.at:
-                outcome = f"finished since, {translations.day(card.ended_at)}"
+                outcome, reason = f"finished since, {translations.day(card.ended_at)}", ""
             link = best_link(card) if card else entry.query
-            found[group].append({"link": link, "outcome": outcome, "reason": entry.reason})
+            found[group].append({"link": link, "outcome": outcome, "reason": reason})
         elif card and card.id not in model.hidden:
             new = card.news.first if card.news else ()
             found[group].append(best_link(card) if group == "quiet" else entry_of(model, card, new))
@@ -292,7 +292,7 @@ def _outcomes(model: VaultModel, night: Night) -> Counter[str]:
 
 
 def _words(night: Night, outcomes: Iterable[str]) -> str:
-    return f"{'interrupted; ' if night.interrupted else ''}{outcome_words(outcomes)}"
+    return f"{'interrupted or under way; ' if night.interrupted else ''}{outcome_words(outcomes)}"
 
 
 @dataclass(frozen=True, slots=True)
