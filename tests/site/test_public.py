@@ -140,6 +140,17 @@ def test_later_reports_on_a_question_follow_the_latest_mark_also_when_its_words_
     assert len([*(tmp_path / "site" / "reports").rglob("*.html")]) == 2
 
 
+def test_a_published_report_says_nothing_of_an_earlier_one_that_is_not(tmp_path: Path) -> None:
+    first = Story(store := MemoryStore()).whole()
+    Story(store, id="2026-11-28-power-cut-9c01", previous=first.id, date="2026-11-28").whole()
+    place = built(tmp_path, store)
+    mark(place.note("reports/2026/how-does-an-append-only-log-survive-a-power-cut-3f2a"), "no")
+    mark(place.note("reports/2026/how-does-an-append-only-log-survive-a-power-cut-9c01"), "true")
+    Scratch(tmp_path).build()
+    (shown,) = (tmp_path / "site" / "reports").rglob("*.html")
+    assert [words for words in ("Earlier answers", "still there", "21 November") if words in shown.read_text()] == []
+
+
 @pytest.mark.parametrize(
     ("text", "left"),
     [
