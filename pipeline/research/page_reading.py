@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pipeline.domain.agenda import pages_to_read
 from pipeline.domain.events import session_events as e
+from pipeline.domain.events.upkeep_events import Rated
 from pipeline.domain.findings import page_of, survey_statistics
 from pipeline.domain.reasoner_questions import ReadingQuestion, ShownPage, key_of
 from pipeline.domain.report_parts import INSTRUCTIONS, USUAL_WINDOW, window_of
@@ -72,7 +73,8 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
         source = key if (key := key_of(finding.source)) in pages else "S1"
         asked = questions.get(key_of(finding.question), "")
         found[source].append(Found(finding.quote, finding.claim, asked, round(1 - place / (2 * len(said.findings)), 4)))
-    events = [_observed(step, source, state, context, *facts_and_rejected(found[key], source)) for key, source in pages.items()]
+    rated = context.rated(state.query_id)
+    events = [_observed(step, source, state, rated, *facts_and_rejected(found[key], source)) for key, source in pages.items()]
     refused = sum(len(event.rejected) for event in events)
     if refused and not any(event.facts for event in events):
         raise unusable(answer, f"{counted(refused, 'quote')}, and not one stands in the pages", "a larger model quotes better")
@@ -97,7 +99,8 @@ async def read_plainly(step: PlainReading, state: SessionState, context: StepCon
     choices = {question: choose(parse_question(question, known.language), sources, known, judged=True) for question in asked}
     found = ((fact, question) for question, choice in choices.items() for fact in choice.passages)
     facts = {fact.id: fact.model_copy(update={"question": one_line(question, 400)}) for fact, question in found}.values()
-    events = [_observed(step, source, state, context, [fact for fact in facts if fact.url == source.url]) for source in sources]
+    rated = context.rated(state.query_id)
+    events = [_observed(step, source, state, rated, [fact for fact in facts if fact.url == source.url]) for source in sources]
     events[-1] = events[-1].model_copy(update={"last": True})
     return StepResult(tuple(events))
 
@@ -106,12 +109,11 @@ def _observed(
     step: ReadPages | PlainReading,
     source: ReadPage,
     state: SessionState,
-    context: StepContext,
+    rated: Rated,
     facts: Iterable[Fact],
     rejected: Iterable[RejectedFact] = (),
 ) -> e.FactsObserved:
     whole = sum(end - start for start, end in (*_seen(state, source.url), *source.shown)) >= len(source.text)
-    rated = context.rated(state.query_id)
     return e.FactsObserved(
         worker_id=step.worker_id,
         iteration=step.iteration,
