@@ -15,16 +15,7 @@ from pipeline.domain import steps as s
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import facts_of, may_be_read, page_of
 from pipeline.domain.reasoner_questions import PlanQuestion
-from pipeline.domain.state import (
-    GIVES_ORDERS,
-    SearchDone,
-    SessionState,
-    Worker,
-    asked_queries,
-    plan_of,
-    search_nodes,
-    workers_in_order,
-)
+from pipeline.domain.state import GIVES_ORDERS, SessionState, Worker, asked_queries, plan_of, search_nodes, workers_in_order
 from pipeline.domain.values import Gap, Perspective, Recalled, ResearchConfig
 from pipeline.errors import AnswerInvalid, ReadFailed
 from pipeline.ports import SearchResult
@@ -178,10 +169,10 @@ def find_gaps(step: s.FindGaps, state: SessionState) -> StepResult:
         gaps = worker.iterations[last].gaps if worker.iterations[last].evaluated else ()
         return [question for question in gaps if question not in found]
 
-    def search_for(question: str) -> SearchDone | None:
-        words = content_stems(question)
-        like_it = (done for query, done in state.searches.items() if len(words) > 1 and words <= content_stems(query))
-        return state.searches.get(one_line(question, MAX_SEARCH)) or next(like_it, None)
+    def search_for(question: str) -> str:
+        query, own = one_line(question, MAX_SEARCH), content_stems(question)
+        alike = (one for one in state.searches if len(own) > 1 and own <= content_stems(one))
+        return query if query in state.searches else next(alike, "")
 
     asked_for = {question for view in state.perspectives.values() for question in view.questions}
     is_last = step.round >= state.config.gap_rounds or state.exhausted
@@ -192,7 +183,7 @@ def find_gaps(step: s.FindGaps, state: SessionState) -> StepResult:
             asked.append(question)
     gaps = []
     for question in asked[:MAX_GAPS]:
-        done = search_for(question)
+        done = state.searches.get(search_for(question))
         nearest = takewhile(lambda hit: page_of(hit.url) not in state.observed, done.hits if done else ())
         unread = dict.fromkeys(f"“{one_line(hit.title, 60)}”" for hit in nearest)
         reason = f"Near it, but not read: {', '.join(list(unread)[:_NAMED])}" if unread else ""

@@ -90,13 +90,13 @@ def begins_item(text: str) -> bool:
     return _ITEM.match(text.strip()) is not None
 
 
-def without_item_mark(text: str) -> str:
+def unmarked(text: str) -> str:
     """Return a text without the number or dash of a list's item before it."""
     found = _ITEM.match(text.strip())
     return text.strip()[found.end() :] if found else text.strip()
 
 
-def code_alone(text: str) -> str:
+def code_of(text: str) -> str:
     """Return the code of which a text consists, without the stop behind it; "" if there are words beside it."""
     before, *spans = text.rstrip(".").split("`")
     return spans[0] if not before and len(spans) == 2 and not spans[1] else ""
@@ -104,7 +104,7 @@ def code_alone(text: str) -> str:
 
 def plain_line(line: str) -> str:
     """Return a heading as words alone: without marks, keys and addresses."""
-    plain = _ADDRESS.sub("", _CITED.sub("", without_item_mark(line)))
+    plain = _ADDRESS.sub("", _CITED.sub("", unmarked(line)))
     return one_line(plain.strip("#*_ "), 160)
 
 
@@ -145,7 +145,7 @@ def _paragraphs(lines: list[str], facts: Facts) -> Iterator[Paragraph]:
             end = max(end, at + 1)
             text = " ".join(one.strip().removeprefix("> ") for one in lines[at:end])
             sentences = tuple(read_sentences(text, facts))
-            if len(sentences) == 1 and (code := code_alone(sentences[0].text)):
+            if len(sentences) == 1 and (code := code_of(sentences[0].text)):
                 yield Paragraph(sentences=(sentences[0].model_copy(update={"text": code}),), form="code")
             elif sentences:
                 yield Paragraph(sentences=sentences)

@@ -34,16 +34,7 @@ from pipeline.domain.report_parts import (
 from pipeline.domain.state import ReportPart, SessionState
 from pipeline.domain.steps import CheckReport, MendReport, StartSynthesis, WriteReport
 from pipeline.research.planning_and_searching import today_of
-from pipeline.research.report_text import (
-    begins_item,
-    cells_of,
-    code_alone,
-    plain_line,
-    read_report,
-    read_sentence,
-    row_of,
-    without_item_mark,
-)
+from pipeline.research.report_text import begins_item, cells_of, code_of, plain_line, read_report, read_sentence, row_of, unmarked
 from pipeline.research.step_context import StepContext, StepResult, paid, unusable
 from pipeline.text.cleaning import digest_of, one_line
 from pipeline.text.questions import content_stems
@@ -358,7 +349,7 @@ def _mended(
         title = plain_line(part.verdicts[place].text) if place in part.verdicts else section.title
         opening, leading = list[v.Sentence](), list[v.Sentence]()
         for text in added.get(place, ()):
-            if (one := _with_evidence(read_sentence(without_item_mark(text), facts))) and one.text not in stays:
+            if (one := _with_evidence(read_sentence(unmarked(text), facts))) and one.text not in stays:
                 (leading if begins_item(text) else opening).append(one)
                 new[one.text] = ""
         paragraphs = [v.Paragraph(sentences=tuple(opening))] if opening else []
@@ -408,8 +399,8 @@ def _read_as(text: str, paragraph: v.Paragraph, facts: Mapping[str, v.Fact]) -> 
         cells = cells_of(text)
         if not paragraph.header or len(cells) == len(paragraph.header):
             return _with_evidence(row_of(cells, paragraph.header, facts))
-    one = _with_evidence(read_sentence(without_item_mark(text) if paragraph.form != "code" else text, facts))
-    if one and paragraph.form == "code" and (code := code_alone(one.text)):
+    one = _with_evidence(read_sentence(unmarked(text) if paragraph.form != "code" else text, facts))
+    if one and paragraph.form == "code" and (code := code_of(one.text)):
         return one.model_copy(update={"text": code})
     if one is not None and paragraph.form == "table":
         return one.model_copy(update={"cells": (one.text, *[""] * (max(1, len(paragraph.header)) - 1))})

@@ -7,7 +7,7 @@ from pipeline.domain.report_parts import joined_again
 from pipeline.domain.state import ReportPart, SessionState
 from pipeline.domain.steps import MendReport
 from pipeline.domain.values import Addition, Fact, Sentence, Verdict
-from pipeline.research.report_text import BEYOND, read_report, read_sentence, without_item_mark
+from pipeline.research.report_text import BEYOND, read_report, read_sentence, unmarked
 from pipeline.research.writing import mend_report
 
 QUOTES = {"E1": "Stop the server first.", "E2": "Then run pg_ctl start.", "E3": "See https://example.org/docs for more."}
@@ -101,8 +101,8 @@ def test_what_a_model_knows_itself_is_marked_as_that_only_where_it_was_asked_for
 
 
 def test_a_new_item_loses_its_mark_and_no_number_of_its_own() -> None:
-    assert without_item_mark("3. 32-bit builds stop") == "32-bit builds stop"
-    assert without_item_mark(" - 2.5 GB are enough") == "2.5 GB are enough"
+    assert unmarked("3. 32-bit builds stop") == "32-bit builds stop"
+    assert unmarked(" - 2.5 GB are enough") == "2.5 GB are enough"
     one = read_sentence("Stop it. [E1] Then start it [E2].", FACTS)
     assert one is not None
     assert one.facts == ("id-E1", "id-E2")
