@@ -71,7 +71,10 @@ def of_all_forms(store: MemoryStore) -> Story:
             Paragraph(sentences=(said("Somewhere:", facts=(), basis="bridge"),)),
             Paragraph(sentences=(said("there", facts=other),), form="code"),
         ),
-        "Steps anew": (Paragraph(sentences=(said("Rest."),), form="steps"),),
+        "Steps anew": (
+            Paragraph(sentences=(said("Rest:", basis="derived"),), form="steps"),
+            Paragraph(sentences=(said("rest", basis="derived"),), form="code"),
+        ),
         "Items": (
             Paragraph(sentences=(said("One."), said("Then.", basis="derived", within="item"), said("Two.")), form="bullets"),
             Paragraph(sentences=(said("`a::b` or (`c::d`)."), said("Thus.", basis="derived"))),
