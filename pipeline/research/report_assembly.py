@@ -226,8 +226,8 @@ def session_changes(earlier: v.EarlierSession, state: SessionState, text_of: Tex
     now = renamed(earlier, state) | {url: page.digest for url, page in state.pages.items()}
     known, quotes = ({normalised(fact.quote) for fact in found} for found in (facts, earlier.facts))
     read_again = [fact for fact in earlier.facts if fact.url in now]
-    not_found = [fact for fact in read_again if normalised(fact.quote) not in known]
-    lost = [fact for fact in not_found if not states(now[fact.url], fact)]
+    lost = [fact for fact in read_again if fact.id not in state.facts and not states(now[fact.url], fact)]
+    not_found = [fact for fact in read_again if fact in lost or normalised(fact.quote) not in known]
     unknown = [fact for fact in facts if normalised(fact.quote) not in quotes]
     stated_before = {source.digest for source in earlier.sources}
     fresh = [

@@ -87,6 +87,13 @@ def test_what_stands_there_still_is_not_gone_only_because_it_was_not_found_again
     assert (same.gone, same.kept) == ((), 2)
 
 
+def test_what_one_source_no_longer_says_has_changed_though_another_still_says_it() -> None:
+    before = {SEA: ["The berth costs ten euros a night."], LAND: ["The berth costs ten euros a night."]}
+    found = compared(before, after := before | {SEA: ["The berth costs twelve euros a night."]})
+    assert [(change.before.url, session(after).facts[change.after].url) for change in found.changed] == [(SEA, SEA)]
+    assert (found.added, found.gone, found.kept) == ((), (), 1)
+
+
 def test_what_stood_there_before_is_not_new_only_because_it_is_found_now() -> None:
     before = {SEA: ["The sea is deep.", "Whales sing at night."]}
     found = compared(before, before, found_before={SEA: ["The sea is deep."]})
