@@ -66,6 +66,7 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
         today=today_of(state),
         goes_on=goes_on,
     )
+    rated = context.rated(state.query_id)  # before anything is paid for: it may raise
     answer = await context.answer(question)
     said = answer.value
     found: dict[str, list[Found]] = {key: [] for key in pages}
@@ -73,11 +74,11 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
         source = key if (key := key_of(finding.source)) in pages else "S1"
         asked = questions.get(key_of(finding.question), "")
         found[source].append(Found(finding.quote, finding.claim, asked, round(1 - place / (2 * len(said.findings)), 4)))
-    rated = context.rated(state.query_id)
-    events = [_observed(step, source, state, rated, *facts_and_rejected(found[key], source)) for key, source in pages.items()]
-    refused = sum(len(event.rejected) for event in events)
-    if refused and not any(event.facts for event in events):
+    judged = {key: facts_and_rejected(found[key], source) for key, source in pages.items()}
+    refused = sum(len(rejected) for _, rejected in judged.values())
+    if refused and not any(facts for facts, _ in judged.values()):
         raise unusable(answer, f"{counted(refused, 'quote')}, and not one stands in the pages", "a larger model quotes better")
+    events = [_observed(step, source, state, rated, *judged[key]) for key, source in pages.items()]
     left = []
     for text in said.open_questions:
         head, _, rest = text.partition(" ")

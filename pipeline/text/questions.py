@@ -112,7 +112,8 @@ def _parts(text: str, language: str) -> tuple[str, ...]:
 
     One with hardly a word of its own also has the words of the first.
     """
-    found = [part.strip(" ,.?") for part in _PART_BOUNDARY.split(text) if content_stems(part, language)][:MOST_PARTS]
+    asked = (part.strip(" ,.?") for part in _PART_BOUNDARY.split(text) if content_stems(part, language))
+    found = list(dict.fromkeys(asked))[:MOST_PARTS]
     if len(found) < 2:
         return ()
     return (found[0], *(part if len(_terms(part, language)) >= _FEW_TERMS else f"{part} ({found[0]})" for part in found[1:]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from unittest.mock import AsyncMock
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 
@@ -14,6 +14,7 @@ from pipeline.domain.reasoner_questions import Finding, Reading
 from pipeline.domain.state import Iteration, SearchDone, SessionState, Worker
 from pipeline.domain.steps import ReadPages
 from pipeline.domain.values import Fact, Hit, Perspective, PlanNode, RejectedFact
+from pipeline.errors import LogError
 from pipeline.ports import Answer
 from pipeline.reasoners.passages import ReadPage
 from pipeline.research.page_reading import read_pages, sources_of
@@ -229,14 +230,23 @@ def test_a_quote_out_of_a_paragraph_that_gives_orders_to_models_is_no_fact() -> 
     assert _found(f"{PAGE}\n{order}\n", quote="The writer calls for a flush.")[0]
 
 
-def test_words_of_a_passage_called_wrong_become_no_fact_again_for_its_question() -> None:
+def test_words_of_a_passage_called_wrong_become_no_fact_again_for_its_question_and_are_read_before_anything_is_paid() -> None:
     state, _ = _first_worker(PAGE, "corpus:a")
     wrong = _found(PAGE, "It waits until the disk has answered.\n\nOnly then does it acknowledge the record.")[0]
-    quotes = ("only then does it acknowledge", "It never acknowledges earlier.")
+    rated = Mock(return_value=Rated(wrong=frozenset({wrong[0].id}), passages=wrong))
     reasoner = AsyncMock()
-    reasoner.answer.return_value = Answer(Reading(findings=tuple(Finding(quote=quote) for quote in quotes)))
-    rated = Rated(wrong=frozenset({wrong[0].id}), passages=wrong)
-    context = StepContext(reasoner, AsyncMock(), AsyncMock(), lambda _digest: PAGE, lambda _query_id: rated)
-    (seen,) = asyncio.run(read_pages(ReadPages("search_0", 1), state, context)).drafts
-    assert isinstance(seen, FactsObserved)
-    assert [fact.quote for fact in seen.facts] == ["It never acknowledges earlier."]
+    context = StepContext(reasoner, AsyncMock(), AsyncMock(), lambda _digest: PAGE, rated)
+
+    def quoted(*quotes: str) -> list[str]:
+        reasoner.answer.return_value = Answer(Reading(findings=tuple(Finding(quote=quote) for quote in quotes)))
+        (seen,) = asyncio.run(read_pages(ReadPages("search_0", 1), state, context)).drafts
+        assert isinstance(seen, FactsObserved)
+        return [fact.quote for fact in seen.facts]
+
+    forgotten = "only then does it acknowledge"
+    assert quoted(forgotten, "It never acknowledges earlier.") == ["It never acknowledges earlier."]
+    assert quoted(forgotten, "Nothing on the page says this.") == []  # the first one does stand in the page
+    rated.side_effect = LogError("a stream is damaged")
+    with pytest.raises(LogError):
+        quoted(forgotten)
+    assert reasoner.answer.await_count == 2

@@ -35,6 +35,7 @@ def test_a_question_in_two_parts_has_both(question: str, words: tuple[str, str])
         "As a packager, how do I build the documentation?",
         "If the power fails, what happens to the journal?",
         "How do I start and stop a service?",
+        "What is a torn write? What is a torn write?",
     ],
 )
 def test_a_question_of_one_part_has_no_parts(question: str) -> None:
