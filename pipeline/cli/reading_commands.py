@@ -146,9 +146,13 @@ def _chosen(nights: tuple[Night, ...], day: str | None) -> Night | None:
 
 def place_of(console: Console, url: str) -> Callable[[Card], str]:
     """Return what says where a report is: on the site, if its address is set, else in the vault."""
-    if url:
-        return lambda card: f"{url.rstrip('/')}/{encoded(page_of(f'{card.report_path}.md'))}"
-    return lambda card: console.path(f"vault/{card.report_path}.md")
+    report = vault_and_site.report_of(console.folder)
+
+    def place(card: Card) -> str:
+        path = report(card.id) or f"vault/{card.report_path}.md"
+        return f"{url.rstrip('/')}/{encoded(page_of(path.removeprefix('vault/')))}" if url else console.path(path)
+
+    return place
 
 
 STATUSES = (

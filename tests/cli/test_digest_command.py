@@ -74,6 +74,10 @@ def test_the_command_prints_the_last_night_or_the_one_that_is_named(tmp_path: Pa
         answer = said(workspace, "digest", "--night", wrong)
         assert answer.code == 2
         assert f"the last nights: {date}" in answer.err
+    (report,) = (workspace / "vault" / "reports").rglob("*.md")
+    report.rename(workspace / "vault" / "moved.md")
+    assert said(workspace, "build").code == 0
+    assert "vault/moved.md\n" in said(workspace, "digest").out
 
 
 def test_as_a_page_for_mail_it_runs_nothing_whatever_a_source_says() -> None:
