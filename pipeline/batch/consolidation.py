@@ -203,7 +203,7 @@ class MemoryModel:
 
 def supported_sentences(text: str, question: EpisodeQuestion) -> tuple[Sentence, ...]:
     """Return the sentences that cite facts of the question, and of which code finds all numbers and names in their quotes."""
-    from pipeline.research.report_text import read_sentences  # only where a model was asked
+    from pipeline.research.report_parsing import read_sentences  # only where a model was asked
     from pipeline.research.writing import warning_of
 
     known = {fact.id: fact for fact in question.facts.values()}

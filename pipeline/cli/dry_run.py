@@ -21,7 +21,7 @@ from pipeline.research.page_reading import expected
 from pipeline.text.cleaning import one_line
 from pipeline.text.times import timestamp
 from pipeline.text.wording import first_few, money
-from pipeline.wiring import own_documents
+from pipeline.wiring import document_folders
 from pipeline.wiring.session_adapters import AdapterFactory
 
 _REPLY_TOKENS = 1_000  # of a usual reply, the report's own words aside
@@ -51,7 +51,7 @@ def print_dry_run(console: Console, request: Request) -> None:
         "worst_usd": _least(limits.cost_usd, None if None in worst else round(sum(worst), 6)),
     }
     if any(entry["search"] == [LOCAL] for entry in entries):
-        own_documents.corpus_files(env.workspace)
+        document_folders.corpus_files(env.workspace)
     console.data(_lines(plan, {decision.action: decision.word for decision in decisions}), plan)
 
 

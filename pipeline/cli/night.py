@@ -22,7 +22,7 @@ from pipeline.cli.researching import (
     report_embedding,
     run_async,
 )
-from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, is_recorded, remember_run, save_last_run
+from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, is_recorded
 from pipeline.config.services import LOCAL, route_of
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.night_events import BatchEnded, BatchStarted, VaultFailed
@@ -30,7 +30,7 @@ from pipeline.domain.events.session_events import BranchMerged
 from pipeline.engine.recorder import StreamLog, new_stream
 from pipeline.errors import ExitCode, LogDamaged, LogError
 from pipeline.ops.console_output import PRINTED, Console
-from pipeline.ops.unattended import UnattendedRun
+from pipeline.ops.unattended import UnattendedRun, remember_run, save_last_run
 from pipeline.ports import EventStore
 from pipeline.text.times import local_zone
 from pipeline.vault.output.user_text import asked_lines

@@ -19,11 +19,11 @@ from pipeline.cli.command_parts import (
     try_builds,
     workspace_store,
 )
-from pipeline.cli.run_environment import Request, RunEnvironment, environment_of, is_recorded, last_run, save_last_run
+from pipeline.cli.run_environment import Request, RunEnvironment, environment_of, is_recorded
 from pipeline.config.settings import store_address
 from pipeline.errors import LOG_TROUBLE, ExitCode, NoWorkspace, UsageError, WorkspaceLocked
 from pipeline.ops.console_output import Console, end
-from pipeline.ops.unattended import UnattendedRun, unattended_run
+from pipeline.ops.unattended import UnattendedRun, last_run, save_last_run, unattended_run
 from pipeline.text.times import moment_after
 from pipeline.text.wording import first_few
 from pipeline.vault.output.user_text import asked_lines

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.batch.due_queries import ANYWHERE, Decision, Selection, archived, decide
 from pipeline.cli.command_parts import read_sessions
@@ -17,10 +16,9 @@ from pipeline.config.keys import Keys
 from pipeline.config.services import Documents, config_for
 from pipeline.config.settings import Workspace, keys_of, load_workspace, machine_of
 from pipeline.domain.events.records import begin_of, kind_of
-from pipeline.ops.console_output import PRINTED, Console
+from pipeline.ops.console_output import Console
 from pipeline.ports import EventStore
-from pipeline.system import files
-from pipeline.wiring import own_documents
+from pipeline.wiring import document_folders
 from pipeline.wiring.store_adapters import refuse_missing_log, store_of
 
 if TYPE_CHECKING:
@@ -113,45 +111,15 @@ def environment_of(console: Console, request: Request = Request()) -> RunEnviron
     queue = workspace.queue
     if len(queue.settings.corpus) > 1:  # of one alone, the search says that it is missing
         why = "this folder of documents is missing or cannot be listed → correct settings: corpus:, or create it"
-        missing = tuple(f"{name}: {why}" for name in own_documents.unusable_folders(workspace))
+        missing = tuple(f"{name}: {why}" for name in document_folders.unusable_folders(workspace))
         workspace = replace(workspace, queue=replace(queue, left_out=(*queue.left_out, *missing)))
     automatic = "auto" in (queue.settings.search, *(query.search for query in queue.queries))
-    documents = cache(lambda: own_documents.documents_in(workspace) if automatic else "")  # all are read: only for work
+    documents = cache(lambda: document_folders.documents_in(workspace) if automatic else "")  # all are read: only for work
     if request.cost_usd is not None:
         limits = replace(queue.settings.limits, cost_usd=request.cost_usd)
         settings = replace(queue.settings, limits=limits)
         workspace = replace(workspace, queue=replace(workspace.queue, settings=settings))
     return RunEnvironment(console, workspace, keys, store_of(console.folder), documents)
-
-
-def remember_run(folder: Path, account: Mapping[str, Any]) -> None:
-    """Write the outcome of the last run to ``events/local/last-run.json`` for monitors, atomically.
-
-    Raises:
-        OSError: the disk refuses.
-    """
-    local = folder / "events" / "local"
-    files.replace(local / "last-run.json", f"{json.dumps(account, ensure_ascii=False, indent=2)}\n".encode(), local / "tmp")
-
-
-def last_run(folder: Path) -> dict[str, Any]:
-    """Return what ``remember_run`` put there, empty if that cannot be read."""
-    try:
-        found = json.loads(files.read_bytes(folder / "events" / "local" / "last-run.json"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def save_last_run(console: Console, account: dict[str, Any]) -> bool:
-    """Write ``last-run.json``, which monitors read; return whether the file holds this outcome now."""
-    try:
-        remember_run(console.folder, account)
-    except OSError as error:
-        console.say(f"events/local/last-run.json was not written: {error.strerror}", always=True, fg="yellow")
-        _log.error("last-run.json was not written: %s", error, extra=PRINTED)
-        return False
-    return True
 
 
 def is_recorded(env: RunEnvironment, decided: Decisions) -> bool:

@@ -34,7 +34,7 @@ from pipeline.ops.unattended import UnattendedRun
 from pipeline.ports.distribution import RESEARCH, WORKER, Night, entry_of
 from pipeline.text.times import night_of
 from pipeline.text.wording import counted
-from pipeline.wiring import own_documents, postgres_adapters
+from pipeline.wiring import document_folders, postgres_adapters
 from pipeline.wiring.postgres_adapters import PostgresNights
 from pipeline.wiring.session_adapters import AdapterFactory
 
@@ -70,7 +70,7 @@ async def distribute(
     searches = {env.config_of(decision.query).search for decision in split_at_limit(decided.decisions, limit)[0]}
     documents = postgres_adapters.fingerprint_of_documents(env.workspace)() if any(LOCAL in names for names in searches) else ""
     if (LOCAL,) in searches and not documents:
-        own_documents.corpus_files(env.workspace)  # says why
+        document_folders.corpus_files(env.workspace)  # says why
     ends_in_s = None if context.deadline is None else max(0.0, (context.deadline - context.now()).total_seconds())
     caps, max_failures = settings.limits.caps.left_after(env.spent or Cost()), settings.limits.max_failures
     night = Night(day, "", ends_in_s, context.writing.total_seconds(), caps, max_failures)

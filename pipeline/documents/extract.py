@@ -344,7 +344,7 @@ def extract(data: bytes, *, path: str = "", content_type: str = "", url: str = "
 def serve(requests: BinaryIO, answers: BinaryIO, cpu_s: int, memory_bytes: int) -> None:
     """Read documents from ``requests`` one by one until it ends; ``cpu_s`` are seconds of CPU time for each begun megabyte.
 
-    ``extraction_process`` starts it. A request is a line of JSON (size, and the path of a file or the content type and address of
+    ``extractor`` starts it. A request is a line of JSON (size, and the path of a file or the content type and address of
     a page) followed by that many bytes; an answer is one line of JSON, in which ``spent`` means that this process should be
     replaced. The process's environment holds no keys, and it neither writes files nor opens connections.
     """

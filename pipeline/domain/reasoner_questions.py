@@ -172,7 +172,7 @@ class EvidenceQuestion(Question[A_co]):
 
 
 class ReportText(Reply):
-    """A report, or a part of one, in Markdown with keys behind its sentences; ``pipeline.research.report_text`` reads it."""
+    """A report, or a part of one, in Markdown with keys behind its sentences; ``pipeline.research.report_parsing`` reads it."""
 
     text: Document
 

@@ -23,7 +23,7 @@ from pipeline.engine.stopping import RunContext
 from pipeline.errors import BudgetSpent, CorpusUnusable, ProviderRefused, ReadFailed, SearchFailed, StepError
 from pipeline.ports import Documents, EventStore, FoundPassages, Reasoner, StoredPage, StoredPages
 from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
-from pipeline.research.report_text import read_sentences
+from pipeline.research.report_parsing import read_sentences
 from pipeline.research.step_context import StepResult, paid
 from pipeline.research.writing import checked
 from pipeline.text.cleaning import clean, digest_of, one_line

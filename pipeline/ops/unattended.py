@@ -1,11 +1,15 @@
-"""Running a command unattended: signals, the workspace lock, pings to a monitor, and the log file, whose failure stops no run."""
+"""Running a command unattended: signals, the workspace lock, pings to a monitor, `last-run.json`, and the log file.
+
+A log file that cannot be written stops no run.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -19,7 +23,7 @@ from pipeline.engine import stopping
 from pipeline.engine.stopping import Stop, handle_signals
 from pipeline.errors import ExitCode, ResearchError, UsageError, WorkspaceLocked
 from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask, end, end_at_once, masked
-from pipeline.system.files import open_log
+from pipeline.system import files
 from pipeline.text.cleaning import one_line
 from pipeline.text.redaction import Redaction
 from pipeline.wiring.store_adapters import lock_of
@@ -163,7 +167,7 @@ class _LogFile(RotatingFileHandler):
     def _open(self) -> TextIOWrapper:
         path = Path(self.baseFilename)
         path.parent.mkdir(0o700, parents=True, exist_ok=True)
-        return os.fdopen(open_log(path), "a", encoding="utf-8", errors="backslashreplace")
+        return os.fdopen(files.open_log(path), "a", encoding="utf-8", errors="backslashreplace")
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the library's name
         """Ignore a failed write: a disk that cannot take the log file cannot take the event log either, which reports it."""
@@ -184,3 +188,33 @@ def log_to_file(folder: Path, largest: int = LARGEST) -> Iterator[None]:
         root.removeHandler(handler)
         root.setLevel(level)
         handler.close()
+
+
+def remember_run(folder: Path, account: Mapping[str, Any]) -> None:
+    """Write the outcome of the last run to ``events/local/last-run.json`` for monitors, atomically.
+
+    Raises:
+        OSError: the disk refuses.
+    """
+    local = folder / "events" / "local"
+    files.replace(local / "last-run.json", f"{json.dumps(account, ensure_ascii=False, indent=2)}\n".encode(), local / "tmp")
+
+
+def last_run(folder: Path) -> dict[str, Any]:
+    """Return what ``remember_run`` put there, empty if that cannot be read."""
+    try:
+        found = json.loads(files.read_bytes(folder / "events" / "local" / "last-run.json"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def save_last_run(console: Console, account: dict[str, Any]) -> bool:
+    """Write ``last-run.json``, which monitors read; return whether the file holds this outcome now."""
+    try:
+        remember_run(console.folder, account)
+    except OSError as error:
+        console.say(f"events/local/last-run.json was not written: {error.strerror}", always=True, fg="yellow")
+        _log.error("last-run.json was not written: %s", error, extra=PRINTED)
+        return False
+    return True

@@ -34,7 +34,16 @@ from pipeline.domain.report_parts import (
 from pipeline.domain.state import ReportPart, SessionState
 from pipeline.domain.steps import CheckReport, MendReport, StartSynthesis, WriteReport
 from pipeline.research.planning_and_searching import today_of
-from pipeline.research.report_text import begins_item, cells_of, code_of, plain_line, read_report, read_sentence, row_of, unmarked
+from pipeline.research.report_parsing import (
+    begins_item,
+    cells_of,
+    code_of,
+    plain_line,
+    read_report,
+    read_sentence,
+    row_of,
+    unmarked,
+)
 from pipeline.research.step_context import StepContext, StepResult, paid, unusable
 from pipeline.text.cleaning import digest_of, one_line
 from pipeline.text.questions import content_stems

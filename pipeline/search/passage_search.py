@@ -37,8 +37,8 @@ from pipeline.text.questions import ParsedQuestion, content_stems, names_in, par
 from pipeline.text.ranking import BEST, TermStatistics, coverage, importance, scores, term_weights, without_twins
 
 if TYPE_CHECKING:  # most searches need no HTTP
+    from pipeline.search.combined_searches import NamedSearch
     from pipeline.search.embedding_servers import Reranker
-    from pipeline.search.several import NamedSearch
 
 PREFERENCE = 0.1
 _CANDIDATES = 400

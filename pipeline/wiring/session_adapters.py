@@ -40,11 +40,11 @@ from pipeline.net.guard import AddressGuard
 from pipeline.net.pages import PageCache, ReadingLimits, WebFetch
 from pipeline.ports import EventStore, Fetch, FoundPassages, Page, Reasoner, Search, SearchResult, SharedPace
 from pipeline.research import StepContext
+from pipeline.search.combined_searches import FallbackChain, Member, MeteredSearch, OwnAndWeb
 from pipeline.search.embedding_servers import EmbeddingClient, Reranker
 from pipeline.search.local_model import LocalEmbedder, files_of
 from pipeline.search.passage_search import IndexReport, PassageSearch
 from pipeline.search.providers import WebSearch, web_search
-from pipeline.search.several import FallbackChain, Member, MeteredSearch, OwnAndWeb
 from pipeline.search.vectors import Meaning, VectorModel
 from pipeline.text.cleaning import one_line
 from pipeline.text.redaction import Redaction

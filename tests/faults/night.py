@@ -20,7 +20,6 @@ import pytest
 
 from pipeline.batch.due_queries import UP_TO_DATE
 from pipeline.cli.main import main
-from pipeline.cli.run_environment import last_run
 from pipeline.domain.events import night_events as batch_events
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import Record
@@ -29,6 +28,7 @@ from pipeline.engine import loop
 from pipeline.errors import ExitCode
 from pipeline.ops import citation_audit
 from pipeline.ops.console_output import LOG_FILE
+from pipeline.ops.unattended import last_run
 from pipeline.research import performing
 from pipeline.store.file_store import FileStore
 from pipeline.store.verification import verify

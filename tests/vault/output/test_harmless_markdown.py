@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pipeline.domain.values import Fact
-from pipeline.research.report_text import read_sentence
+from pipeline.research.report_parsing import read_sentence
 from pipeline.vault.output.harmless_markdown import flat, markdown, prose, within
 from tests.site.scratch import read
 from tests.vault.output.test_escaping import HOSTILE, anything

@@ -7,7 +7,7 @@ from pipeline.domain.report_parts import joined_again
 from pipeline.domain.state import ReportPart, SessionState
 from pipeline.domain.steps import MendReport
 from pipeline.domain.values import Addition, Fact, Sentence, Verdict
-from pipeline.research.report_text import BEYOND, read_report, read_sentence, unmarked
+from pipeline.research.report_parsing import BEYOND, read_report, read_sentence, unmarked
 from pipeline.research.writing import mend_report
 
 QUOTES = {"E1": "Stop the server first.", "E2": "Then run pg_ctl start.", "E3": "See https://example.org/docs for more."}

@@ -9,7 +9,7 @@ from pipeline.domain.budget import Budget, Caps, CombinedBudget
 from pipeline.domain.values import Cost, FailedSide, Hit
 from pipeline.errors import BudgetSpent, CorpusUnusable, ProviderRefused, ResearchError, SearchFailed
 from pipeline.ports import Search, SearchResult
-from pipeline.search.several import FallbackChain, Member, MeteredSearch, OwnAndWeb
+from pipeline.search.combined_searches import FallbackChain, Member, MeteredSearch, OwnAndWeb
 
 OWN = tuple(Hit(url=f"corpus:{name}.md#top", title=name) for name in "abc")
 WEB = tuple(Hit(url=f"https://e.org/{name}", title=name) for name in "abc")

@@ -1,4 +1,4 @@
-"""Which documents a workspace has of its own: how many, of which kind, and which of its folders cannot be read."""
+"""The folders of documents of a workspace: how many documents, whether its own or the samples, and which cannot be read."""
 
 from __future__ import annotations
 
