@@ -168,6 +168,7 @@ class Build:
         cards = [*model.by_id.values()]
         asked = asked_by_owner(self._values.talks.values(), model)
         noted = {reading.page.url for card in cards for reading in card.read if reading.shown}
+        self._rated_for = cache(partial(rated_for, self.store, self._decisions.ratings))
         self._rated = grouped((query, event) for (query, _), event in self._decisions.ratings.latest.items())
         followers = {card.previous_session: card for card in reversed(cards)}
         for card in cards:
@@ -177,20 +178,23 @@ class Build:
             make = partial(self._import, name, path)
             yield Part(f"import:{name}", self._values.marks[name] + path, make, (("session", path, ""),))
         for night in model.nights:
-            yield self._counted(f"night:{night.date}", model, partial(night_note, night=night))
+            worked = [entry.session for entry in night.last]
+            yield self._counted(f"night:{night.date}", model, partial(night_note, night=night), worked)
         for topic, found in topics_of(cards).items():
             rows = asked_rows(model, asked.get(f"topic:{topic}", ()), noted)
             yield _of_value(f"topic:{topic}", topic_note(model, topic, found, rows))
         if model.nights:
-            yield self._counted("nights:", model, partial(picture, owner="nights:"))
-        yield self._counted("home:", model, home_note)
+            yield self._counted("nights:", model, partial(picture, owner="nights:"), model.by_id)
+        yield self._counted("home:", model, home_note, model.by_id)
         yield Part("templates:", "", partial(copies, self.renderer.folder, "templates:"))
 
-    def _counted(self, owner: str, model: VaultModel, make: Callable[[VaultModel], Note | GeneratedFile]) -> Part:
-        """The part of a file that counts reports: those that are hidden do not count."""
+    def _counted(
+        self, owner: str, model: VaultModel, make: Callable[[VaultModel], Note | GeneratedFile], sessions: Iterable[str]
+    ) -> Part:
+        """The part of a file that counts reports of ``sessions``: those that are hidden do not count."""
         first = make(model)
         notes = ((first.kind, first.path, first.key),) if isinstance(first, Note) else ()
-        reports = tuple(f"report:{name}" for name in model.by_id)
+        reports = tuple(f"report:{name}" for name in sessions)
         return Part(owner, repr(first), lambda: [make(replace(model, hidden=self._decisions.hidden_reports))], notes, reports)
 
     def _session(self, model: VaultModel, card: Card, after: Card | None, asked: Iterable[Turn]) -> Part:
@@ -211,7 +215,7 @@ class Build:
         def made() -> Iterator[Note]:
             loaded = self._values.loaded(card, beside)
             if beside.rated:  # a passage that was rated in another report may have other words here
-                same = rated_for(self.store, self._decisions.ratings, card.query_id).same
+                same = self._rated_for(card.query_id).same
                 rated = {name: beside.rated.get(same(fact), "") for name, fact in loaded.state.facts.items()}
                 loaded = replace(loaded, beside=replace(beside, rated=rated))
             yield session_note(loaded)
@@ -221,8 +225,8 @@ class Build:
 
         notes: list[tuple[Kind, str, str]] = [("session", card.session_path, ""), *(("worker", *one) for one in own)]
         notes += [("report", card.report_path, "")] if card.has_note else []
-        # Its own paths are its value too: another note may have taken its name.
-        value = repr((self._values.marks[card.id], card.session_path, card.report_path, own, beside))
+        # Its own paths are its value too: another note may have taken its name. So is what links to it say.
+        value = repr((self._values.marks[card.id], card.session_path, best_link(card), own, beside))
         return Part(f"session:{card.id}", value, made, tuple(notes), (f"report:{card.id}",))
 
     def _source_parts(self, model: VaultModel, noted: Collection[str]) -> Iterator[Part]:

@@ -15,7 +15,7 @@ from pipeline.text.cleaning import name_slug
 from pipeline.vault.notes.mornings import digest_of, nights_in, text_of
 from tests.commanding import said
 from tests.fakes import MemoryStore
-from tests.vault.builders import PAGES, Scribe, Story, Workplace, built, changing, fact, night
+from tests.vault.builders import PAGES, Scribe, Story, Workplace, built, change, changing, fact, night
 
 
 def _text(place: Workplace, start: str) -> str:
@@ -84,6 +84,18 @@ def test_a_question_that_is_not_found_any_more_is_listed_as_that_and_its_older_r
     reports = {path.stem[-4:]: path.read_text() for path in (place.vault / "reports").rglob("*.md")}
     assert re.search(r"Superseded by a newer report: \[\[\S+-bbbb\|.*\]\] \(not found\)\n", reports["3f2a"])
     assert re.search(r"## Earlier answers\n\n- \[\[\S+-3f2a\|", reports["bbbb"])
+
+
+def test_that_reports_are_called_wrong_on_one_machine_is_said_on_another_too(tmp_path: Path) -> None:
+    store = MemoryStore()
+    for day in ("2026-11-21", "2026-11-22"):
+        Story(store, id=f"{day}-power-cut-3f{day[-2:]}", date=day).begin().not_found()
+    place, other = built(tmp_path / "a", store), built(tmp_path / "b", store)
+    for note in sorted((place.vault / "reports").rglob("*.md")):
+        change(note, "---\n", "---\nrating: wrong\n", count=1)
+        place.build()
+        other.build()
+    assert other.build("check").written == ()
 
 
 def test_note_and_digest_of_a_night_say_one_cost_that_of_runs_that_were_killed_and_of_vectors_too(tmp_path: Path) -> None:
