@@ -94,7 +94,7 @@ def _texts(value: object) -> list[str]:
 
 
 def test_each_table_shows_the_notes_of_its_kind_and_asks_for_properties_that_they_have(place: Workplace) -> None:
-    had: dict[str, set[str]] = defaultdict(set)
+    had: dict[str, set[str]] = defaultdict(set, report={"rating"})  # which a person gives a report
     types = _setting("types.json")["types"]
     for name, data in place.files().items():
         if name.endswith(".md"):
