@@ -143,11 +143,11 @@ def _called_first(best: Sequence[Candidate], query: str, language: str) -> list[
     for one in best:
         heading = " ".join(one.passage.path[-1:])
         own = content_stems(heading, language)
-        begins = [term.stem for term in parse_question(heading, language).terms[:1]]
+        begins = [term.stem for term in parse_question(heading, language).terms[:1]] if len(asked) > 1 else []
         for place, stems in enumerate(asked):
             is_whole = len(stems) > (len(asked) == 1) and own <= stems <= {*own, *one.stemmed.heads}
             numbers = [word for word in own & stems if "." in word and word.replace(".", "").isdecimal()]
-            by_sign = (numbers and len(own & stems) > 1) or (len(asked) > 1 and begins and begins == begun[place])
+            by_sign = (numbers and len(own & stems) > 1) or (begins and begins == begun[place])
             if is_whole or (by_sign and taken[place] < _NUMBERED):
                 taken[place] += 1
                 named.append((place, one))
