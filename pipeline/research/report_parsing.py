@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import takewhile
+from itertools import takewhile, zip_longest
 from textwrap import dedent
 from typing import Literal, NamedTuple
 
@@ -30,11 +30,7 @@ _DERIVED = re.compile(r"∴\s*(\S+)")  # it stands before its sentence, so it is
 _LINK = re.compile(r"\[([^\]\n]{1,200})\]\([^)\s]{1,500}\)")
 _ADDRESS = re.compile(r"(?:\b[a-z][a-z0-9+.-]{1,20}://|\bwww\.)[^\s)\]>\"'`]+", re.IGNORECASE)
 _ITEM = re.compile(r"(?:(\d{1,3})[.)]|[-*+•])\s+")
-_OUTCOMES: tuple[tuple[str, Outcome], ...] = (
-    ("answered in part", "in-part"),
-    ("not answered", "not-found"),
-    ("answered", "answered"),
-)
+_OUTCOMES: Mapping[str, Outcome] = {"answered in part": "in-part", "not answered": "not-found", "answered": "answered"}
 
 Facts = Mapping[str, Fact]  # by key
 
@@ -57,7 +53,7 @@ def read_report(text: str, facts: Facts, *, begins: bool = True, beyond: bool = 
     lacks = ""
     for place in range(len(lines) - 1, max(-1, len(lines) - 6), -1):
         said = lines[place].strip("*_#>- .").strip()
-        for words, meaning in _OUTCOMES:
+        for words, meaning in _OUTCOMES.items():
             rest = said[len(words) :]
             if not outcome and said.lower().startswith(words) and not rest[:1].isalnum() and not rest.startswith(" "):
                 outcome, lacks, lines = meaning, one_line(_CITED.sub("", rest).strip("*_:;,.— "), 400), lines[:place]
@@ -153,7 +149,7 @@ def _paragraphs(lines: list[str], facts: Facts) -> Iterator[Paragraph]:
 
 
 def _begins_block(line: str) -> bool:
-    return line.strip().startswith(("```", "|")) or _ITEM.match(line.strip()) is not None
+    return line.strip().startswith(("```", "|")) or begins_item(line)
 
 
 def item_of(texts: Sequence[str], facts: Facts) -> Iterator[Sentence]:
@@ -161,18 +157,13 @@ def item_of(texts: Sequence[str], facts: Facts) -> Iterator[Sentence]:
 
     The keys at the end of an item are those of all its sentences that have none.
     """
-    begun = False
-    for place, text in enumerate(texts):
-        found = list(read_sentences(" ".join(text.split()), facts))
+    read = (list(read_sentences(" ".join(text.split()), facts)) for text in texts)
+    for place, found in enumerate(filter(None, read)):
         for number, one in enumerate(found):
-            within = "item" if number else "list" if place and begun else ""
-            behind = next((other for other in found[number:] if other.facts or other.unknown), one)
-            begun = True
-            if one.facts or one.unknown or behind is one:
-                yield one.model_copy(update={"within": within})
-            else:
-                cited = {"facts": behind.facts, "unknown": behind.unknown, "basis": behind.basis}
-                yield one.model_copy(update={"within": within, **cited})
+            within = "item" if number else "list" if place else ""
+            cited = next((other for other in found[number:] if other.facts or other.unknown), one)
+            keys = {"facts": cited.facts, "unknown": cited.unknown, "basis": cited.basis}
+            yield one.model_copy(update={"within": within, **keys})
 
 
 def _items(lines: list[str], at: int, *, numbered: bool) -> tuple[int, list[list[str]]]:
@@ -189,8 +180,8 @@ def _items(lines: list[str], at: int, *, numbered: bool) -> tuple[int, list[list
             else:
                 items.append([line[found.end() :]])
         elif not line:
-            following = next((one for one in lines[at:] if one.strip()), "")
-            if not (_ITEM.match(following.strip()) and bool(_ITEM.match(following.strip())[1]) == numbered):  # type: ignore[index]
+            following = _ITEM.match(next((one.strip() for one in lines[at:] if one.strip()), ""))
+            if following is None or bool(following[1]) != numbered:
                 break
         elif found or _begins_block(line) or not items:
             break
@@ -223,9 +214,8 @@ def row_of(cells: Iterable[str], header: tuple[str, ...], facts: Facts) -> Sente
             basis: Literal["derived", "quoted"] = "derived" if DERIVED in cell else "quoted"
             one = _sentence(text, [Sentence(text=text, basis=basis, **_cited_in(cell, facts))])
         read.append(one)
-    plain = tuple(one.text for one in read)
-    names = (*header, *[""] * len(plain))
-    text = "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip(names, plain, strict=False) if cell)
+    named = zip_longest(header, (one.text for one in read), fillvalue="")
+    text = "; ".join(f"{name}: {cell}" if name else cell for name, cell in named if cell)
     if not text:
         return None
     row = _sentence(text, read)
@@ -260,9 +250,7 @@ def read_sentences(text: str, facts: Facts) -> Iterator[Sentence]:
 def read_sentence(text: str, facts: Facts) -> Sentence | None:
     """Return a text as one sentence, with all that it cites; None if it is empty."""
     parts = list(read_sentences(" ".join(text.split()), facts))
-    if len(parts) < 2:
-        return parts[0] if parts else None
-    return _sentence(" ".join(one.text for one in parts), parts)
+    return _sentence(" ".join(one.text for one in parts), parts) if parts else None
 
 
 def _sentence(text: str, parts: Sequence[Sentence]) -> Sentence:
