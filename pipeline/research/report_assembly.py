@@ -139,9 +139,8 @@ def complete(_step: s.Complete, state: SessionState) -> StepResult:
     """End the session with a report and its total cost."""
     cost = cost_of(state)
     sources = len(state.report.references) if state.report else 0
-    return StepResult(
-        (e.ResearchCompleted(duration_s=working_seconds(state), cost=cost, sources=sources, facts=len(state.facts)),)
-    )
+    ended = e.ResearchCompleted(duration_s=working_seconds(state), cost=cost, sources=sources, facts=len(state.facts))
+    return StepResult((ended,))
 
 
 async def choose_passages(_step: s.ChoosePassages, state: SessionState, context: StepContext) -> StepResult:
@@ -222,21 +221,20 @@ def session_changes(earlier: v.EarlierSession, state: SessionState, text_of: Tex
     def states(digest: str, fact: v.Fact) -> bool:
         return digest == fact.digest or holds_quote(text_of(digest), fact.quote)
 
+    def stood_before(fact: v.Fact) -> bool:
+        own = (source for source in earlier.sources if fact.url == source.url or fact.digest == source.digest)
+        return any(states(source.digest, fact) for source in own)
+
     before, facts = {source.url: source for source in earlier.sources}, all_facts(state)
     now = renamed(earlier, state) | {url: page.digest for url, page in state.pages.items()}
-    known, quotes = ({normalised(fact.quote) for fact in found} for found in (facts, earlier.facts))
     read_again = [fact for fact in earlier.facts if fact.url in now]
     lost = [fact for fact in read_again if fact.id not in state.facts and not states(now[fact.url], fact)]
-    not_found = [fact for fact in read_again if fact in lost or normalised(fact.quote) not in known]
+    quotes = {normalised(fact.quote) for fact in earlier.facts}
     unknown = [fact for fact in facts if normalised(fact.quote) not in quotes]
-    stated_before = {source.digest for source in earlier.sources}
-    fresh = [
-        fact
-        for fact in unknown
-        if fact.digest not in stated_before and not (fact.url in before and states(before[fact.url].digest, fact))
-    ]
+    fresh = [fact for fact in unknown if not stood_before(fact)]
     of_passages = state.passages is not None and all(fact.claim == fact.quote for fact in earlier.facts)
-    not_shown = [fact for fact in not_found if of_passages and fact not in lost]
+    known = {normalised(fact.quote) for fact in facts}
+    not_shown = [fact for fact in read_again if of_passages and fact not in lost and normalised(fact.quote) not in known]
     now_shown = [fact for fact in unknown if of_passages and fact not in fresh]
 
     def similarity(old: v.Fact, new: v.Fact) -> float:
@@ -259,7 +257,7 @@ def session_changes(earlier: v.EarlierSession, state: SessionState, text_of: Tex
         session=earlier.session,
         since=earlier.reported_at,
         added=tuple(fact.id for fact in fresh if fact.id not in after.values()),
-        changed=tuple(v.FactChange(before=fact, after=after[fact.id]) for fact in not_found if fact.id in after),
+        changed=tuple(v.FactChange(before=fact, after=after[fact.id]) for fact in read_again if fact.id in after),
         gone=tuple(fact for fact in lost if fact.id not in after),
         sources=tuple(
             v.SourceChange(url=page.url, title=page.title, before=source.digest, after=page.digest)
