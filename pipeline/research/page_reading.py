@@ -6,7 +6,8 @@ The page with most hits comes first, whole if it fits; of others that are long, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from pipeline.domain.agenda import pages_to_read
 from pipeline.domain.events import session_events as e
@@ -78,17 +79,15 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
     refused = sum(len(rejected) for _, rejected in judged.values())
     if refused and not any(facts for facts, _ in judged.values()):
         raise unusable(answer, f"{counted(refused, 'quote')}, and not one stands in the pages", "a larger model quotes better")
-    events = [_observed(step, source, state, rated, *judged[key]) for key, source in pages.items()]
     left = []
     for text in said.open_questions:
         head, _, rest = text.partition(" ")
         known = questions.get(key_of(head.rstrip(":.,")), "")
         words = one_line(rest if known else text, 400)
         left.append(words if word_count(words) > 2 else known)
-    gaps = tuple(dict.fromkeys(filter(None, left)))
-    ending = {"last": True, "gaps": gaps, "queries": new_queries(said.queries, question.asked)}
-    events[-1] = events[-1].model_copy(update=ending)
-    return paid(answer, *events)
+    read = [(source, *judged[key]) for key, source in pages.items()]
+    gaps, queries = tuple(dict.fromkeys(filter(None, left))), new_queries(said.queries, question.asked)
+    return paid(answer, *_observed(step, state, rated, read, gaps=gaps, queries=queries))
 
 
 async def read_plainly(step: PlainReading, state: SessionState, context: StepContext) -> StepResult:
@@ -101,30 +100,31 @@ async def read_plainly(step: PlainReading, state: SessionState, context: StepCon
     found = ((fact, question) for question, choice in choices.items() for fact in choice.passages)
     facts = {fact.id: fact.model_copy(update={"question": one_line(question, 400)}) for fact, question in found}.values()
     rated = context.rated(state.query_id)
-    events = [_observed(step, source, state, rated, [fact for fact in facts if fact.url == source.url]) for source in sources]
-    events[-1] = events[-1].model_copy(update={"last": True})
-    return StepResult(tuple(events))
+    read = [(source, tuple(fact for fact in facts if fact.url == source.url), ()) for source in sources]
+    return StepResult(tuple(_observed(step, state, rated, read)))
+
+
+_Read = tuple[ReadPage, tuple[Fact, ...], tuple[RejectedFact, ...]]
 
 
 def _observed(
-    step: ReadPages | PlainReading,
-    source: ReadPage,
-    state: SessionState,
-    rated: Rated,
-    facts: Iterable[Fact],
-    rejected: Iterable[RejectedFact] = (),
-) -> e.FactsObserved:
-    whole = sum(end - start for start, end in (*_seen(state, source.url), *source.shown)) >= len(source.text)
-    return e.FactsObserved(
-        worker_id=step.worker_id,
-        iteration=step.iteration,
-        url=source.url,
-        digest=source.digest,
-        facts=tuple(fact for fact in facts if rated.same(fact) not in rated.wrong),
-        rejected=tuple(rejected),
-        whole=whole,
-        shown=() if whole else tuple((start, end) for start, end in source.shown),
-    )
+    step: ReadPages | PlainReading, state: SessionState, rated: Rated, read: Sequence[_Read], **ending: Any
+) -> Iterator[e.FactsObserved]:
+    """Yield what was found in each page, without what a person called wrong; the last one has the fields of ``ending``."""
+    for place, (source, facts, rejected) in enumerate(read, start=1):
+        whole = sum(end - start for start, end in (*_seen(state, source.url), *source.shown)) >= len(source.text)
+        more = {"last": True, **ending} if place == len(read) else {}
+        yield e.FactsObserved(
+            worker_id=step.worker_id,
+            iteration=step.iteration,
+            url=source.url,
+            digest=source.digest,
+            facts=tuple(fact for fact in facts if rated.same(fact) not in rated.wrong),
+            rejected=rejected,
+            whole=whole,
+            shown=() if whole else tuple((start, end) for start, end in source.shown),
+            **more,
+        )
 
 
 def _seen(state: SessionState, url: str) -> tuple[tuple[int, int], ...]:

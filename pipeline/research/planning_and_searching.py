@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import fields, replace
 from itertools import takewhile, zip_longest
+from typing import Any
 
 from pipeline.config.services import LOCAL
 from pipeline.domain import steps as s
@@ -18,7 +19,7 @@ from pipeline.domain.reasoner_questions import PlanQuestion
 from pipeline.domain.state import GIVES_ORDERS, SessionState, Worker, asked_queries, plan_of, search_nodes, workers_in_order
 from pipeline.domain.values import Gap, Perspective, Recalled, ResearchConfig
 from pipeline.errors import AnswerInvalid, ReadFailed
-from pipeline.ports import SearchResult
+from pipeline.ports import Page, SearchResult
 from pipeline.research.step_context import StepContext, StepResult, paid
 from pipeline.text.cleaning import clean, digest_of, one_line, slug
 from pipeline.text.model_orders import gives_orders
@@ -56,19 +57,14 @@ async def searched(query: str, count: int, config: ResearchConfig, context: Step
     return replace(result, hits=tuple(hits))
 
 
+def _fields(found: SearchResult | Page, without: str = "") -> dict[str, Any]:
+    return {one.name: getattr(found, one.name) for one in fields(found) if one.name != without}
+
+
 async def survey(_step: s.Survey, state: SessionState, context: StepContext) -> StepResult:
     """Search for the query itself."""
     result = await searched(state.query, state.config.survey_hits, state.config, context)
-    event = e.TopicSurveyed(
-        provider=result.provider,
-        hits=result.hits,
-        failed=result.failed,
-        cost=result.cost,
-        statistics=result.statistics,
-        languages=result.languages,
-        absent=result.absent,
-    )
-    return StepResult((event,))
+    return StepResult((e.TopicSurveyed(**_fields(result)),))
 
 
 async def make_plan(step: s.Plan | s.PlainPlan, state: SessionState, context: StepContext) -> StepResult:
@@ -115,9 +111,8 @@ def _valid_perspectives(views: Iterable[Perspective], count: int, questions: int
     sound: dict[str, Perspective] = {}
     for view in views:
         known = {"", *(question for other in sound.values() for question in other.questions)}
-        asked = tuple(text for text in dict.fromkeys(one_line(text, 400) for text in view.questions) if text not in known)[
-            :questions
-        ]
+        own_questions = dict.fromkeys(one_line(text, 400) for text in view.questions)
+        asked = tuple(text for text in own_questions if text not in known)[:questions]
         if asked and (name := one_line(view.name, 80)):
             wanted = slug(view.id or name, 40)
             own = wanted if wanted not in sound else f"{wanted}-{len(sound) + 1}"
@@ -209,16 +204,10 @@ def extend_plan(step: s.ExtendPlan, state: SessionState) -> StepResult:
     questions = tuple(gap.question for gap in state.analyses[step.round].gaps or ())[:MAX_GAPS]
     last = [worker.iterations[-1] for worker in workers_in_order(state) if worker.iterations]
     queries = new_queries((query for iteration in last for query in iteration.next_queries or ()), state.searches, 6)
-    view = Perspective(
-        id=f"gap-{number}",
-        name="What is still open",
-        focus="",
-        questions=questions,
-        queries=new_queries((*queries, *questions), state.searches),
-    )
-    return StepResult(
-        (e.PlanExtended(round=step.round + 1, perspectives=(view,), nodes=plan_of((view,), step.round + 1, number)),)
-    )
+    queries = new_queries((*queries, *questions), state.searches)
+    view = Perspective(id=f"gap-{number}", name="What is still open", focus="", questions=questions, queries=queries)
+    nodes = plan_of((view,), step.round + 1, number)
+    return StepResult((e.PlanExtended(round=step.round + 1, perspectives=(view,), nodes=nodes),))
 
 
 _ANSWERS_FROM = 0.6  # of the weight of a question's words
@@ -301,8 +290,7 @@ async def fetch_page(step: s.FetchPage, _state: SessionState, context: StepConte
     if not text:
         raise ReadFailed(f"{step.url} has no text")
     data, title = text.encode(), one_line(page.title)
-    said = {one.name: getattr(page, one.name) for one in fields(page) if one.name != "text"}  # what is not named below, as it is
-    said |= {
+    said = _fields(page, without="text") | {
         "url": step.url,
         "title": title if title and not gives_orders(title) else step.url,
         "final_url": page.url if page.url != step.url else "",

@@ -37,7 +37,7 @@ def facts_and_rejected(found: Sequence[Found], page: ReadPage) -> tuple[tuple[Fa
     gives_orders = order_finder(page.text)
     orders = [normalised(block.text) for block in blocks(page.text) if gives_orders(block.text)]
     plain = normalised(page.text)
-    places = list(_places(page.text, plain))
+    places = [_Place(0, "", ()), *_places(page.text, plain)]
     for one in found:
         own, near = _own_words(one.quote, page)
         why = "" if own else "its quote is not in the page"
@@ -53,8 +53,7 @@ def facts_and_rejected(found: Sequence[Found], page: ReadPage) -> tuple[tuple[Fa
             start = plain.find(said, max(near, 0))
             start = plain.find(said) if start < 0 else start
             marks = len(said) - len(said.lstrip("-|` "))  # a block's start does not include its list or table mark
-            at = bisect_right(places, start + marks, key=lambda place: place.start) - 1  # the block in which it begins
-            place = places[at] if at >= 0 else _Place(0, "", ())
+            place = places[bisect_right(places, start + marks, key=lambda place: place.start) - 1]  # the block in which it begins
             needs_header = own.startswith("| ") and not holds_quote(own, place.header)
             fact = page.fact(
                 own,
