@@ -101,11 +101,9 @@ def limits(state: SessionState) -> Iterator[str]:
         if messages := sorted(failure.message for failure in failures):
             yield f"{counted(len(messages), one, many)} {what}: {messages[0]}"
     for origin, (some, never) in _SIDES.items():
-        reasons = sorted(side.reason for search in _searches(state) for side in search.failed if side.origin == origin)
-        if reasons and len(reasons) == len(_searches(state)):
-            yield f"{never}: {reasons[0]}"
-        elif reasons:
-            yield f"{counted(len(reasons), 'search', 'searches')} of {some} could not be made: {reasons[0]}"
+        if reasons := sorted(side.reason for search in _searches(state) for side in search.failed if side.origin == origin):
+            only_some = f"{counted(len(reasons), 'search', 'searches')} of {some} could not be made"
+            yield f"{never if len(reasons) == len(_searches(state)) else only_some}: {reasons[0]}"
     for kind, what in _SKIPPED.items():
         if failed := _final_failures(state, kind):
             yield f"{what}: {failed[-1].message}"
@@ -190,8 +188,6 @@ def _quoted(fact: v.Fact) -> v.Sentence:
 
 REPLACEMENT_SIMILARITY = 0.5  # least Jaccard similarity of two statements of one source if one replaced the other
 
-TextOf = Callable[[str], str]
-
 
 def earlier_session(state: SessionState) -> v.EarlierSession:
     """Return the facts, sources and citations of a complete session, for the next session on its query."""
@@ -210,7 +206,7 @@ def renamed(earlier: v.EarlierSession, state: SessionState) -> dict[str, str]:
     return {one.url: one.digest for one in earlier.sources if one.url not in state.pages and one.digest in texts}
 
 
-def session_changes(earlier: v.EarlierSession, state: SessionState, text_of: TextOf) -> v.Changes:
+def session_changes(earlier: v.EarlierSession, state: SessionState, text_of: Callable[[str], str]) -> v.Changes:
     """Return what is new in ``state``; ``text_of`` returns a page's text by its digest, "" if it was pruned.
 
     An earlier fact is kept if the source's current text contains its quote. A current fact is new only if the source's earlier

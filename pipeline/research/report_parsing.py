@@ -135,17 +135,13 @@ def _paragraphs(lines: list[str], facts: Facts) -> Iterator[Paragraph]:
             if sentences := tuple(one for item in items for one in item_of(item, facts)):
                 yield Paragraph(sentences=sentences, form=form, start=int(found[1] or 1))
         else:
-            end = at
-            while end < len(lines) and lines[end].strip() and not _begins_block(lines[end]):
-                end += 1
-            end = max(end, at + 1)
-            text = " ".join(one.strip().removeprefix("> ") for one in lines[at:end])
-            sentences = tuple(read_sentences(text, facts))
+            running = list(takewhile(lambda one: one.strip() and not _begins_block(one), lines[at:]))
+            at += len(running)
+            sentences = tuple(read_sentences(" ".join(one.strip().removeprefix("> ") for one in running), facts))
             if len(sentences) == 1 and (code := code_of(sentences[0].text)):
                 yield Paragraph(sentences=(sentences[0].model_copy(update={"text": code}),), form="code")
             elif sentences:
                 yield Paragraph(sentences=sentences)
-            at = end
 
 
 def _begins_block(line: str) -> bool:
@@ -251,6 +247,23 @@ def read_sentence(text: str, facts: Facts) -> Sentence | None:
     """Return a text as one sentence, with all that it cites; None if it is empty."""
     parts = list(read_sentences(" ".join(text.split()), facts))
     return _sentence(" ".join(one.text for one in parts), parts) if parts else None
+
+
+def read_as(text: str, paragraph: Paragraph, facts: Facts) -> Sentence | None:
+    """Return a sentence in the form of its paragraph; None without evidence. A row keeps its columns; code has no citation of
+    its own, so a changed piece of code is shown as a sentence."""
+    cells = cells_of(text) if paragraph.form == "table" and text.strip().startswith("|") else []
+    if cells and len(cells) == (len(paragraph.header) or len(cells)):
+        one = row_of(cells, paragraph.header, facts)
+    else:
+        one = read_sentence(text if paragraph.form == "code" else unmarked(text), facts)
+    if one is None or one.unknown or not one.facts:
+        return None
+    if paragraph.form == "code" and (code := code_of(one.text)):
+        return one.model_copy(update={"text": code})
+    if paragraph.form == "table" and not one.cells:
+        return one.model_copy(update={"cells": (one.text, *[""] * (len(paragraph.header) - 1))})
+    return one
 
 
 def _sentence(text: str, parts: Sequence[Sentence]) -> Sentence:

@@ -34,16 +34,7 @@ from pipeline.domain.report_parts import (
 from pipeline.domain.state import ReportPart, SessionState
 from pipeline.domain.steps import CheckReport, MendReport, StartSynthesis, WriteReport
 from pipeline.research.planning_and_searching import today_of
-from pipeline.research.report_parsing import (
-    begins_item,
-    cells_of,
-    code_of,
-    plain_line,
-    read_report,
-    read_sentence,
-    row_of,
-    unmarked,
-)
+from pipeline.research.report_parsing import begins_item, plain_line, read_as, read_report
 from pipeline.research.step_context import StepContext, StepResult, paid, unusable
 from pipeline.text.cleaning import digest_of, one_line
 from pipeline.text.questions import content_stems
@@ -259,7 +250,7 @@ async def check_report(step: CheckReport, state: SessionState, context: StepCont
     left = [place for place in sorted(verdicts) if verdicts[place].reason == UNFOUND and unfound[place] not in unknown]
     more = {
         "missing": {facts[key_of(one.evidence)].id: one_line(one.reason, 400) for one in lacks},
-        "additions": tuple(v.Addition(after=_place_of(one.after, items), text=one.text) for one in lacks),
+        "additions": tuple(v.Addition(after=asked.get(key_of(one.after), places[-1]), text=one.text) for one in lacks),
         "claims": claims,
         "overstated": tuple(name for name in claims if name in overstated),
         "answered": tuple(unknown[key] for key in dict.fromkeys(map(key_of, said.answered)) if key in unknown),
@@ -272,12 +263,6 @@ async def check_report(step: CheckReport, state: SessionState, context: StepCont
 def _is_beyond(item: Item) -> bool:
     sentences = [sentence for paragraph in item.section.paragraphs for sentence in paragraph.sentences]
     return all(sentence.basis == "beyond" for sentence in sentences)
-
-
-def _place_of(after: str, items: tuple[Item, ...]) -> int:
-    """Return the place of the sentence that an added one follows: the last one, if its key names none."""
-    known = [place for place, item in enumerate(items) if not _is_beyond(item)]
-    return next((place for place in known if f"T{place + 1}" == key_of(after)), known[-1])
 
 
 def _checked(item: Item, state: SessionState, keys: Mapping[str, str] = MappingProxyType({})) -> CheckedSentence:
@@ -358,7 +343,7 @@ def _mended(
         title = plain_line(part.verdicts[place].text) if place in part.verdicts else section.title
         opening, leading = list[v.Sentence](), list[v.Sentence]()
         for text in added.get(place, ()):
-            if (one := _with_evidence(read_sentence(unmarked(text), facts))) and one.text not in stays:
+            if (one := read_as(text, v.Paragraph(sentences=()), facts)) and one.text not in stays:
                 (leading if begins_item(text) else opening).append(one)
                 new[one.text] = ""
         paragraphs = [v.Paragraph(sentences=tuple(opening))] if opening else []
@@ -376,14 +361,14 @@ def _mended(
                 level = level if sentence.within == "item" else sentence.within
                 kept: v.Sentence | None = sentence
                 if verdict := part.verdicts.get(place):
-                    kept = _read_as(verdict.text, paragraph, facts)
+                    kept = read_as(verdict.text, paragraph, facts)
                     if kept and after and after[-1] and kept.text.startswith(f"{after[-1].text} "):  # written once more with it
                         kept = kept.model_copy(update={"text": kept.text.removeprefix(f"{after[-1].text} ")})
                     lost += [] if kept or verdict.reason == UNFOUND else [cut_sentence(section, sentence, verdict.reason)]
                     new |= {kept.text: _checked(Item(section, paragraph, sentence), state).warning} if kept else {}
                 additions: list[v.Sentence] = []
                 for text in added.get(place, ()):
-                    if (one := _read_as(text, paragraph, facts)) and one.text not in stays:
+                    if (one := read_as(text, paragraph, facts)) and one.text not in stays:
                         goes_on = paragraph.form in ("steps", "bullets") and not begins_item(text)
                         behind = additions if goes_on else items
                         behind.append(one.model_copy(update={"within": "item" if goes_on else level}))
@@ -395,22 +380,3 @@ def _mended(
             if sentences := joined_again(before, after):
                 paragraphs.append(paragraph.model_copy(update={"sentences": sentences}))
         yield section.model_copy(update={"title": title, "paragraphs": tuple(paragraphs)})
-
-
-def _with_evidence(one: v.Sentence | None) -> v.Sentence | None:
-    return one if one and one.facts and not one.unknown else None
-
-
-def _read_as(text: str, paragraph: v.Paragraph, facts: Mapping[str, v.Fact]) -> v.Sentence | None:
-    """Return a new sentence in the form of its paragraph; None without evidence. A row keeps its columns; code has no citation
-    of its own, so a changed piece of code is shown as a sentence."""
-    if paragraph.form == "table" and text.strip().startswith("|"):
-        cells = cells_of(text)
-        if not paragraph.header or len(cells) == len(paragraph.header):
-            return _with_evidence(row_of(cells, paragraph.header, facts))
-    one = _with_evidence(read_sentence(unmarked(text) if paragraph.form != "code" else text, facts))
-    if one and paragraph.form == "code" and (code := code_of(one.text)):
-        return one.model_copy(update={"text": code})
-    if one is not None and paragraph.form == "table":
-        return one.model_copy(update={"cells": (one.text, *[""] * (max(1, len(paragraph.header)) - 1))})
-    return one
