@@ -92,7 +92,7 @@ def unmarked(text: str) -> str:
     return text.strip()[found.end() :] if found else text.strip()
 
 
-def code_of(text: str) -> str:
+def _code_of(text: str) -> str:
     """Return the code of which a text consists, without the stop behind it; "" if there are words beside it."""
     before, *spans = text.rstrip(".").split("`")
     return spans[0] if not before and len(spans) == 2 and not spans[1] else ""
@@ -122,23 +122,23 @@ def _paragraphs(lines: list[str], facts: Facts) -> Iterator[Paragraph]:
                 yield Paragraph(sentences=(Sentence(text=dedent(code).strip("\n"), **cited),), form="code")
             at = end + 1
         elif line.startswith("|"):
-            rows = [cells_of(row) for row in takewhile(lambda row: row.strip().startswith("|"), lines[at:])]
+            rows = [_cells_of(row) for row in takewhile(lambda row: row.strip().startswith("|"), lines[at:])]
             at += len(rows)
             is_rule = [all(cell and set(cell) <= set(":- ") for cell in row) for row in rows]
             header = tuple(map(plain_line, rows[0])) if len(rows) > 1 and is_rule[1] else ()
             body = [row for place, row in enumerate(rows) if not is_rule[place] and not (place == 0 and header)]
-            if sentences := tuple(one for row in body if (one := row_of(row, header, facts))):
+            if sentences := tuple(one for row in body if (one := _row_of(row, header, facts))):
                 yield Paragraph(sentences=sentences, form="table", header=header)
         elif found := _ITEM.match(line):
             form: BlockForm = "steps" if found[1] else "bullets"
             at, items = _items(lines, at, numbered=bool(found[1]))
-            if sentences := tuple(one for item in items for one in item_of(item, facts)):
+            if sentences := tuple(one for item in items for one in _item_of(item, facts)):
                 yield Paragraph(sentences=sentences, form=form, start=int(found[1] or 1))
         else:
             running = list(takewhile(lambda one: one.strip() and not _begins_block(one), lines[at:]))
             at += len(running)
             sentences = tuple(read_sentences(" ".join(one.strip().removeprefix("> ") for one in running), facts))
-            if len(sentences) == 1 and (code := code_of(sentences[0].text)):
+            if len(sentences) == 1 and (code := _code_of(sentences[0].text)):
                 yield Paragraph(sentences=(sentences[0].model_copy(update={"text": code}),), form="code")
             elif sentences:
                 yield Paragraph(sentences=sentences)
@@ -148,7 +148,7 @@ def _begins_block(line: str) -> bool:
     return line.strip().startswith(("```", "|")) or begins_item(line)
 
 
-def item_of(texts: Sequence[str], facts: Facts) -> Iterator[Sentence]:
+def _item_of(texts: Sequence[str], facts: Facts) -> Iterator[Sentence]:
     """Yield the sentences of an item of a list: of its own text, the first one, and of the items inside it.
 
     The keys at the end of an item are those of all its sentences that have none.
@@ -192,14 +192,14 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def cells_of(row: str) -> list[str]:
+def _cells_of(row: str) -> list[str]:
     """Return the cells of a table's row; a bar in code, or behind a backslash, ends none."""
     spans = row.strip().strip("|").replace("\\|", "\ue002").split("`")
     spans[1:-1:2] = [code.replace("|", "\ue002") for code in spans[1:-1:2]]
     return [cell.strip().replace("\ue002", "|") for cell in "`".join(spans).split("|")]
 
 
-def row_of(cells: Iterable[str], header: tuple[str, ...], facts: Facts) -> Sentence | None:
+def _row_of(cells: Iterable[str], header: tuple[str, ...], facts: Facts) -> Sentence | None:
     """Return a table's row: its text names the column of each cell, and it cites what its cells cite."""
     read = []
     for cell in cells:
@@ -252,14 +252,14 @@ def read_sentence(text: str, facts: Facts) -> Sentence | None:
 def read_as(text: str, paragraph: Paragraph, facts: Facts) -> Sentence | None:
     """Return a sentence in the form of its paragraph; None without evidence. A row keeps its columns; code has no citation of
     its own, so a changed piece of code is shown as a sentence."""
-    cells = cells_of(text) if paragraph.form == "table" and text.strip().startswith("|") else []
+    cells = _cells_of(text) if paragraph.form == "table" and text.strip().startswith("|") else []
     if cells and len(cells) == (len(paragraph.header) or len(cells)):
-        one = row_of(cells, paragraph.header, facts)
+        one = _row_of(cells, paragraph.header, facts)
     else:
         one = read_sentence(text if paragraph.form == "code" else unmarked(text), facts)
     if one is None or one.unknown or not one.facts:
         return None
-    if paragraph.form == "code" and (code := code_of(one.text)):
+    if paragraph.form == "code" and (code := _code_of(one.text)):
         return one.model_copy(update={"text": code})
     if paragraph.form == "table" and not one.cells:
         return one.model_copy(update={"cells": (one.text, *[""] * (len(paragraph.header) - 1))})
