@@ -28,6 +28,7 @@ MAX_PAGES = 2_000
 MAX_SIGNS = 60_000  # of one page
 _NEAR = 4_000  # characters within which a line follows the one before it
 _EDGE_ROWS = 2
+_AROUND = ".,:;|()[]-–—·•"  # words at the edge of a page
 _LARGER, _WIDE_GAP = 1.15, 1.35
 _LONGEST_HEADING = 120
 _THIN = 3.0  # points: the most that a rule is wide
@@ -405,7 +406,8 @@ def _without_headers_and_footers(pages: Sequence[Sequence[_Line]]) -> Iterator[l
             for row in side:
                 words = _words(row)
                 key, numbers = without_own_number(words, at), _numbers(words)
-                is_number = not numbers or any(shifts[number - at] > 1 or number == at + 1 for number in numbers)
+                in_step = any(shifts[number - at] > 1 or number == at + 1 for number in numbers)
+                is_number = in_step or (not numbers and "/" not in words[0])
                 is_number = is_number and bool(_PAGE_NUMBER.match(" ".join(words)))
                 others = tuple(filter(None, key))
                 is_numbered = "" in (key[0], key[-1]) and (others in said or not any(map(str.isdigit, "".join(others))))
@@ -427,13 +429,20 @@ def _edges(lines: Sequence[_Line]) -> tuple[list[list[_Line]], list[list[_Line]]
 
 
 def _words(row: Sequence[_Line]) -> tuple[str, ...]:
-    words = " ".join(" ".join(line.cells) or line.text for line in row).casefold().replace("/", " / ").split()
-    return tuple(word.strip(".,:;|()[]-–—·•") or word for word in words)
+    """Return what stands in a row in words; a number and the number of all pages are two, a month and its year are one."""
+    found = list[str]()
+    for word in " ".join(" ".join(line.cells) or line.text for line in row).casefold().split():
+        found += [word] if _is_year(word.strip(_AROUND).rpartition("/")[2]) else word.replace("/", " / ").split()
+    return tuple(word.strip(_AROUND) or word for word in found)
+
+
+def _is_year(word: str) -> bool:
+    return len(word) == 4 and word.isdecimal() and 1900 <= int(word) < 2100
 
 
 def _numbers(words: Sequence[str]) -> set[int]:
     """Return the numbers that may be a page's own; no years, which yearly statements count up from page to page."""
-    return {int(word) for word in words if word.isdecimal() and len(word) < 6}.difference(range(1900, 2100))
+    return {int(word) for word in words if word.isdecimal() and len(word) < 6 and not _is_year(word)}
 
 
 def _is_item(text: str) -> bool:

@@ -50,15 +50,16 @@ def test_repeated_headers_and_page_numbers_are_dropped() -> None:
     assert text.count(LONG) == 4
 
 
-def test_lines_at_the_edges_of_pages_that_differ_in_numbers_are_kept_and_what_is_left_out_is_counted() -> None:
+@pytest.mark.parametrize("period", ["202{}", "0{}/2024"])
+def test_lines_at_the_edges_of_pages_that_differ_in_numbers_are_kept_and_what_is_left_out_is_counted(period: str) -> None:
     def payslip(month: int) -> list[Line]:
         head = [(9, 780, "Berger works", 50), (9, 780, f"Page {month} of 4", 500)]
-        top = f"Statement of {2019 + month}", f"Bonus: {900 - month}.50 EUR"
+        top = f"Statement of {period.format(month)}", f"Bonus: {900 - month}.50 EUR"
         foot = [(11, 60, "Days of leave left", 50), (11, 60, str(31 - 2 * month), 400), (9, 20, "IBAN DE12 3456", 50)]
         return [*head, *sheet(*top, f"Salary {'abcd'[month - 1]}", LONG), *foot]
 
     page = read_pdf(pdf([payslip(month) for month in range(1, 5)]), "slips")
-    counts = [page.text.count(said) for said in ("Berger works", "Page 2", "IBAN", "Statement of 202", "Bonus: 89")]
+    counts = [page.text.count(said) for said in ("Berger works", "Page 2", "IBAN", "Statement of ", "Bonus: 89")]
     assert counts == [1, 0, 0, 4, 4]
     assert all(f"Days of leave left {days}" in page.text for days in (29, 27, 25, 23))
     assert page.dropped == {"headers, footers, table of contents": 3 * 6 + 4 * 3}
