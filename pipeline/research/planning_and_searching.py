@@ -77,7 +77,8 @@ async def make_plan(step: s.Plan | s.PlainPlan, state: SessionState, context: St
     window: int = getattr(context.reasoner, "context_window", 0)
     if not config.has_model or isinstance(step, s.PlainPlan):
         parts = parse_question(state.query).parts
-        asked = (state.query, *parts) if config.has_model else parts  # without a model the survey searched for the whole question
+        # Without a model the survey has searched for the question itself.
+        asked = parts if parts and not config.has_model else (state.query, *parts)
         plain = Perspective(id=BASIC, name="The question itself", focus="What the sources say to the question", questions=asked)
         nodes = plan_of((plain,), validates=config.has_model)
         return StepResult((e.PlanCreated(perspectives=(plain,), nodes=nodes, window=window),))

@@ -63,6 +63,15 @@ def test_the_plan_as_it_is_shown_can_be_edited_and_given_back(folder: Path) -> N
     assert questions == [["How deep is the harbour at low tide?"]]
 
 
+def test_a_plan_without_a_model_can_be_given_back_as_it_is_shown(folder: Path) -> None:
+    plan = json.loads(said(folder, "--json", "show", "harbour").out)["plan"]
+    assert [view["questions"] for view in plan] == [["How deep is the harbour?"]]
+    (folder / "plan.json").write_text(json.dumps(plan))
+    assert said(folder, "approve", "harbour", "--edit", str(folder / "plan.json")).code == 0
+    assert said(folder, "run").code == 0
+    assert action(folder) == "done"
+
+
 FAULTY = """\
 - name: Costs
 - focus: money

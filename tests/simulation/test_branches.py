@@ -30,7 +30,7 @@ def test_a_page_is_not_observed_again_when_a_search_that_failed_here_was_answere
 
 def test_pairs_of_lives_hold_what_they_are_meant_to_hold() -> None:
     wanted = {"adopted", "same", "conflicts"}
-    for seed in (12, *range(20)):  # the first has all of it
+    for seed in (28, *range(20)):  # the first has what is rare
         wanted -= lived_apart(seed).met
         if not wanted:
             break
