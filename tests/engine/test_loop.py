@@ -92,9 +92,9 @@ def test_what_a_model_cannot_read_or_plan_is_done_without_it_and_the_report_says
     assert all(fact.question for fact in state.facts.values())  # that it answers
 
 
-def test_without_a_model_the_survey_is_the_search_for_the_question_and_the_plan_does_not_repeat_it() -> None:
+def test_without_a_model_the_survey_is_the_search_for_the_question_which_is_not_searched_for_again() -> None:
     state = research(Journal(), reasoner="extractive")
-    assert [(view.questions, view.queries) for view in state.perspectives.values()] == [((), ())]
+    assert [(view.questions, view.queries) for view in state.perspectives.values()] == [(("How do pumps behave?",), ())]
     assert not state.searches
 
 
