@@ -140,6 +140,7 @@ class Batch:
             timezone=self.queue.settings.timezone or local_zone(self.context.now()),
             unread=self.queue.left_out,
             after=last,
+            queries={decision.query.id: decision.query.text for decision in due},
         )
         self._skipped += [_skipped_event(one, one.cause) for one in decisions if one.action in LEFT_ALONE]
         self._skipped += [_skipped_event(one, "limit", f"the limit of {limit} is reached") for one in beyond]

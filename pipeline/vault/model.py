@@ -365,13 +365,15 @@ class Batch:
     not_made: tuple[str, ...]
 
     @property
-    def broken_off(self) -> Iterator[n.QueryEnded]:
-        """What was due in a run without an end, and of which its log says no more: known by the queries' ids alone."""
-        known = {entry.query_id for entry in self.ended} | {entry.query_id for entry in self.skipped}
-        for name in () if self.end else self.started.due:
-            if name not in known:
-                why, at = "the run was interrupted or is under way", self.started.at
-                yield n.QueryEnded(query_id=name, query=name, session="", status="interrupted", reason=why, at=at)
+    def left_open(self) -> Iterator[n.QueryEnded]:
+        """What was due and did not end: what was skipped then, and of a run without an end that of which its log says no more."""
+        ended, skipped = {entry.query_id for entry in self.ended}, {entry.query_id: entry for entry in self.skipped}
+        for name in self.started.due:
+            if name not in ended and (name in skipped or not self.end):
+                query, why, at = self.started.queries.get(name, name), "the run was interrupted or is under way", self.started.at
+                if entry := skipped.get(name):
+                    query, why, at = entry.query, entry.reason, entry.at
+                yield n.QueryEnded(query_id=name, query=query, session="", status="interrupted", reason=why, at=at)
 
 
 @dataclass(frozen=True)
@@ -390,7 +392,7 @@ class Night:
     def last(self) -> tuple[n.QueryEnded, ...]:
         """How each query ended at last. What was finished stays, also if the query was begun again after it: then both count."""
         found: dict[tuple[str, bool], n.QueryEnded] = {}
-        for entry in (entry for batch in self.batches for entry in (*batch.ended, *batch.broken_off)):
+        for entry in (entry for batch in self.batches for entry in (*batch.ended, *batch.left_open)):
             done = entry.status == "complete"
             if done:
                 found.pop((entry.query_id, False), None)

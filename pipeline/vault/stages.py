@@ -26,7 +26,8 @@ from pipeline.errors import LogError, SystemRefused, TemplateInvalid
 from pipeline.ports import EventStore
 from pipeline.system.files import read_bytes
 from pipeline.system.folders import Obstacle, Tree
-from pipeline.text.cleaning import digest_of
+from pipeline.text.addresses import path_of
+from pipeline.text.cleaning import digest_of, one_line
 from pipeline.vault.build_cache import OWN, SETTLED, BuildReport, Kept, KnownNote
 from pipeline.vault.identity import Identity, is_retired, read_decisions, relink, taken_over
 from pipeline.vault.model import Beside, Card, Reading, Values, VaultModel, asked_by_owner, model_of, rated_for
@@ -235,13 +236,14 @@ class Build:
         def note(url: str, path: str, readings: Sequence[tuple[Card, Reading]], file: Path | None, gone: bool) -> Iterator[Note]:
             yield source_note(url, path, readings, file, self._decisions.hidden_reports, gone=gone)
 
+        lost = {path: card.started_at for card in model.by_id.values() if card.news for path in card.news.lost}
         for url, place in model.sources.items():
             if url not in noted:
                 continue
             readings = model.readings[url]
             sessions = [(self._values.marks[card.id], card.session_path, best_link(card)) for card, _ in readings]
             reports = tuple(f"report:{card.id}" for card, _ in readings)
-            found, gone = file_of(url, self.documents), False
+            found, gone = file_of(url, self.documents), lost.get(one_line(path_of(url)), "") > readings[-1][0].started_at
             if found and self.documents:
                 with suppress(OSError):  # what may not be looked at may be there
                     gone = self.documents.is_dir() and not found.exists()

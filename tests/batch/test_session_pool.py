@@ -41,7 +41,8 @@ def test_a_night_researches_what_is_due_in_order_and_says_so_in_its_own_stream()
     assert [event.version for event in events] == [1, 2, 3, 4, 5, 6]
     start, end = events[1], events[-1]
     assert isinstance(start, n.BatchStarted)
-    assert start.due == ("valves", "pumps")
+    assert [*start.queries] == [*start.due] == ["valves", "pumps"]
+    assert start.queries["valves"] == query("valves").text
     assert isinstance(end, n.BatchEnded)
     assert (end.done, end.failed, end.skipped, end.exit_code) == (2, 0, 1, 0)
     assert endings(result) == {"valves": "complete", "pumps": "complete"}

@@ -106,7 +106,7 @@ class Life:
         at, batch = f"{self.now:%Y-%m-%d}T03:00:00.000Z", f"batch-{self.now:%Y-%m-%d}t030000-{len(self.recorded):04x}"
         said: tuple[dict[str, Any], ...] = (
             {"type": "run.started", "host": "here", "process": 1, "program": "test"},
-            {"type": "batch.started", "due": [f"q{query}"]},
+            {"type": "batch.started", "due": [f"q{query}"], "queries": {f"q{query}": f"What of {query}?"}},
             {"type": "query.ended", "query_id": f"q{query}", "query": f"What of {query}?", "session": name, "status": "x"},
         )  # fmt: skip
         records = []

@@ -10,7 +10,8 @@ from selectolax.lexbor import LexborHTMLParser
 
 from pipeline.domain.events import night_events as n
 from pipeline.domain.events import session_events as e
-from pipeline.domain.values import Changes, Cost
+from pipeline.domain.values import Changes, Cost, SourceChange
+from pipeline.errors import GONE
 from pipeline.text.cleaning import name_slug
 from pipeline.vault.notes.mornings import digest_of, nights_in, text_of
 from tests.commanding import said
@@ -114,21 +115,47 @@ def test_a_night_that_was_killed_names_what_was_due_and_keeps_what_it_had_finish
     store = MemoryStore()
     done = Story(store).whole()
     night(store, done)
-    killed = n.BatchStarted(due=(done.query_id, "tides", "not-begun"), after="batch-2026-11-21t020000-ab12")
+    due, asked = (done.query_id, "tides", "not-begun", "foam"), {"foam": "Why does the sea foam?"}
+    killed = n.BatchStarted(due=due, after="batch-2026-11-21t020000-ab12", queries=asked)
     Scribe(store, "batch-2026-11-21t030000-cd34").note_batch(killed)
     half = Story(store, id="2026-11-21-tides-77aa", query="Why are there tides?", query_id="tides").begin().planned()
-    place, words = built(tmp_path, store), "nterrupted or under way; 1 answered, 3 unfinished"
+    place, words = built(tmp_path, store), "nterrupted or under way; 1 answered, 4 unfinished"
     digest = "\n".join(text_of(digest_of(store, nights_in(store)[0][-1]), str))
     for text in (_text(place, "Home"), _text(place, "nights/"), digest):
         assert words in " ".join(text.split())
         assert "An append is durable after fsync returned." in text
-        for name in ("Why are there tides?", "not-begun"):
+        for name in ("Why are there tides?", "not-begun", "Why does the sea foam?"):
             assert name in text.partition("Unfinished")[2]
     half.scribe.date = "2026-11-22"
     half.gathered().analysed().reported()  # by the next run
     place.build()
     assert "|Why are there tides?]] (finished since, 22 November 2026)\n" in _text(place, "nights/")
     assert "|Why are there tides?]], 22 November 2026" in _text(place, "sources/")
+
+
+def test_all_that_was_due_when_a_server_went_down_is_named_and_counted_and_why_is_said_once(tmp_path: Path) -> None:
+    store, down = MemoryStore(), "the model's server is down"
+    night(store, Story(store).whole())
+    half = Story(store, id="2026-11-22-tides-77aa", query="Why are there tides?", query_id="tides", date="2026-11-22")
+    half.begin().planned()
+    one = n.QueryEnded(query_id="tides", query=half.query, session=half.id, status="interrupted", reason=down, cause="outage")
+    due = (("power-cut", "What of a power cut?"), ("foam", "Why does the sea foam?"))
+    left = [n.QuerySkipped(query_id=name, query=text, reason=down, cause="outage") for name, text in due]
+    earlier = n.QuerySkipped(query_id="ants", query="Do ants sleep?", reason="failed: no evidence", cause="left")
+    end = n.BatchEnded(done=0, failed=0, skipped=3, exit_code=3, duration_s=2.0)
+    start = n.BatchStarted(due=("tides", "power-cut", "foam"), after="batch-2026-11-21t020000-ab12")
+    Scribe(store, "batch-2026-11-22t020000-cd34", "2026-11-22").note_batch(start, earlier, one, *left, end)
+    place = built(tmp_path, store)
+    home, note = _text(place, "Home"), _text(place, "nights/2026-11-22")
+    for text in (home, note):
+        assert "3 unfinished, in 2 s" in text
+        assert re.search(r"- The model's server is down\.\n    - .*tides.* · .*reports/.* · Why does the sea foam\?\n", text)
+        assert text.count("server is down") == 1
+    assert "Older questions" not in home
+    assert re.search(r"## Left out\n\n- Failed: no evidence\.\n    - Do ants sleep\?\n\n", note)
+    digest = " ".join("\n".join(text_of(digest_of(store, nights_in(store)[0][-1]), str)).split())
+    assert "3 unfinished (2 s; 1 question left out)" in digest
+    assert "Why does the sea foam?: The model's server is down." in digest
 
 
 def test_home_says_what_is_new_shows_questions_as_they_were_asked_and_counts_what_it_lists(tmp_path: Path) -> None:
@@ -204,6 +231,21 @@ def test_a_document_that_was_deleted_is_said_to_be_gone_and_not_linked_to(tmp_pa
     place.build()
     text = place.note("sources/2026-11/source-plan").read_text()
     assert ("file://" in text, "no longer in its folder" in text) == (False, True)
+    assert "in your documents" not in text
+    assert "\nplan.md · " in text
+
+
+def test_a_document_of_another_folder_that_the_last_session_missed_is_said_to_be_gone_too(tmp_path: Path) -> None:
+    url = "corpus:@other/plan.md"
+    first = Story(store := MemoryStore(), pages=(url, *PAGES[1:])).whole()
+    missed = SourceChange(url=url, title="Plan", before="d" * 64, reason=f"it cannot be read: {GONE}")
+    changes = Changes(session=first.id, since="2026-11-21T02:16:00.000Z", unread=(missed,))
+    again = Story(store, id="2026-11-22-power-cut-9c01", previous=first.id, date="2026-11-22", pages=(PAGES[2], *PAGES[1:]))
+    again.scribe.amend = changing(e.ChangesFound, changes=changes)
+    assert "in your documents" in _text(built(tmp_path / "before", store), "sources/2026-11/source-other-plan")
+    again.whole()
+    text = _text(built(tmp_path, store), "sources/2026-11/source-other-plan")
+    assert ("in your documents" in text, "no longer in its folder" in text) == (False, True)
 
 
 _SAYS_TOO_MUCH = re.compile(r"\bcomplete\b|answered\b|confirmed|independent|sources disagree|extractive", re.IGNORECASE)

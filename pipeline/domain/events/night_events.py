@@ -15,7 +15,8 @@ class BatchStarted(EventBase):
 
     ``granted_usd`` is what its run may spend beside the night's cap (``--max-cost``). ``timezone`` is that of the night, ""
     in older logs for the machine's. ``unread`` says which questions in the vault and folders of documents could not be read, and
-    why. ``after`` is the batch whose id was the last in the log: it began before this one, whatever a clock said.
+    why. ``after`` is the batch whose id was the last in the log: it began before this one, whatever a clock said. ``queries`` are
+    the words of what is due, by id: {} in older logs.
     """
 
     type: Literal["batch.started"] = "batch.started"
@@ -25,6 +26,7 @@ class BatchStarted(EventBase):
     timezone: str = ""
     unread: tuple[str, ...] = ()
     after: str = ""
+    queries: dict[str, str] = Field(default_factory=dict)
 
 
 class QuerySkipped(EventBase):

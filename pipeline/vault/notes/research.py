@@ -356,7 +356,7 @@ def source_note(
             "there": Inert(there),
         }
 
-    quotes = list(map(quoted, latest_first))
+    quotes, words = list(map(quoted, latest_first)), parts.address_words(url, language)
     versions = len({one.page.digest for _, one in readings})
     disputed = sum(bool(quote["disputed"]) for quote in quotes)
     own: dict[str, Property] = {
@@ -373,7 +373,7 @@ def source_note(
     properties["aliases"] = (plain(title), key_of(first))
     view = {
         "title": title,
-        "address": file_address(file, parts.address_words(url, language)) if file else parts.place_of(url, language=language),
+        "address": file_address(file, words) if file else inert(path_of(url)) if gone else parts.place_of(url, language=language),
         "gone": gone,
         "origin": origin,
         "page": page,
