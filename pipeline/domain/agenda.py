@@ -185,11 +185,15 @@ def needs_gap_worker(state: SessionState, number: int) -> bool:
 def last_steps(state: SessionState) -> list[s.Step]:
     """Return the next step of a session whose text is ready.
 
-    What a recurring query needs comes first: reading the earlier sources again, then comparing the sessions.
+    What a recurring query needs comes first: reading the earlier sources again, then comparing the sessions, if the reports of
+    both are of passages, or both are a model's.
     """
+    steps: list[s.Step] = []
     if state.earlier is not None and state.changes is None and not state.failed_for_good(s.Compare().key):
-        return list(reread_steps(state)) or [s.Compare()]
-    return [s.MakeReport()]
+        steps = list(reread_steps(state))
+        if not steps and state.earlier.of_passages == bool(state.passages):
+            steps = [s.Compare()]
+    return steps or [s.MakeReport()]
 
 
 def reread_steps(state: SessionState) -> Iterator[s.Step]:

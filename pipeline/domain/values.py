@@ -301,13 +301,17 @@ class KnownSource(Value):
 
 
 class EarlierSession(Value):
-    """The knowledge of an earlier session on the same query: its facts, the pages it read, and the addresses it cited."""
+    """The knowledge of an earlier session on the same query: its facts, the pages it read, and the addresses it cited.
+
+    ``of_passages``: its report was of passages, and ``facts`` are these; older logs do not say it.
+    """
 
     session: str
     reported_at: str
     facts: tuple[Fact, ...]
     sources: tuple[KnownSource, ...]
     cited: tuple[str, ...]
+    of_passages: bool = False
 
 
 class SourceChange(Value):

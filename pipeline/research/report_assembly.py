@@ -10,7 +10,16 @@ from pipeline.domain import values as v
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import all_facts, chosen_pages, contradictions, open_gaps, page_of, query_of
 from pipeline.domain.report_parts import items_of, kept_text
-from pipeline.domain.state import SUMMARY, Failure, SearchDone, SessionState, cost_of, workers_in_order, working_seconds
+from pipeline.domain.state import (
+    SUMMARY,
+    Failure,
+    SearchDone,
+    SessionState,
+    cost_of,
+    outcome_of,
+    workers_in_order,
+    working_seconds,
+)
 from pipeline.errors import ObjectMissing
 from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
 from pipeline.research.step_context import StepContext, StepResult
@@ -189,14 +198,20 @@ def _quoted(fact: v.Fact) -> v.Sentence:
 REPLACEMENT_SIMILARITY = 0.5  # least Jaccard similarity of two statements of one source if one replaced the other
 
 
+def _facts_of_report(state: SessionState) -> tuple[v.Fact, ...]:
+    """Return the chosen passages; if there are none, all facts. A model's facts are not in a report of passages."""
+    return tuple(fact for fact in all_facts(state) if not state.passages or fact.id in state.passages)
+
+
 def earlier_session(state: SessionState) -> v.EarlierSession:
     """Return the facts, sources and citations of a complete session, for the next session on its query."""
     return v.EarlierSession(
         session=state.id,
         reported_at=state.ended_at,
-        facts=all_facts(state),
+        facts=_facts_of_report(state),
         sources=tuple(v.KnownSource(url=page.url, title=page.title, digest=page.digest) for page in state.pages.values()),
         cited=tuple(reference.url for reference in state.report.references) if state.report else (),
+        of_passages=outcome_of(state) == "passages",
     )
 
 
@@ -208,6 +223,8 @@ def renamed(earlier: v.EarlierSession, state: SessionState) -> dict[str, str]:
 
 def session_changes(earlier: v.EarlierSession, state: SessionState, text_of: Callable[[str], str]) -> v.Changes:
     """Return what is new in ``state``; ``text_of`` returns a page's text by its digest, "" if it was pruned.
+
+    Both reports are of passages, or both are a model's.
 
     An earlier fact is kept if the source's current text contains its quote. A current fact is new only if the source's earlier
     text did not contain its quote. A lost fact and a new one of its source are a change, the most similar ones first. Passages,
@@ -221,20 +238,19 @@ def session_changes(earlier: v.EarlierSession, state: SessionState, text_of: Cal
         own = (source for source in earlier.sources if fact.url == source.url or fact.digest == source.digest)
         return any(states(source.digest, fact) for source in own)
 
-    before, facts = {source.url: source for source in earlier.sources}, all_facts(state)
+    before, facts = {source.url: source for source in earlier.sources}, _facts_of_report(state)
     now = renamed(earlier, state) | {url: page.digest for url, page in state.pages.items()}
     read_again = [fact for fact in earlier.facts if fact.url in now]
     lost = [fact for fact in read_again if fact.id not in state.facts and not states(now[fact.url], fact)]
     quotes = {normalised(fact.quote) for fact in earlier.facts}
     unknown = [fact for fact in facts if normalised(fact.quote) not in quotes]
     fresh = [fact for fact in unknown if not stood_before(fact)]
-    of_passages = state.passages is not None and all(fact.claim == fact.quote for fact in earlier.facts)
     known = {normalised(fact.quote) for fact in facts}
-    not_shown = [fact for fact in read_again if of_passages and fact not in lost and normalised(fact.quote) not in known]
-    now_shown = [fact for fact in unknown if of_passages and fact not in fresh]
+    not_shown = [fact for fact in read_again if earlier.of_passages and fact not in lost and normalised(fact.quote) not in known]
+    now_shown = [fact for fact in unknown if earlier.of_passages and fact not in fresh]
 
     def similarity(old: v.Fact, new: v.Fact) -> float:
-        if of_passages and (holds_quote(old.quote, new.quote) or holds_quote(new.quote, old.quote)):
+        if earlier.of_passages and (holds_quote(old.quote, new.quote) or holds_quote(new.quote, old.quote)):
             return 1.0
         return jaccard(content_stems(old.quote), content_stems(new.quote)) if old in lost and new in fresh else 0.0
 

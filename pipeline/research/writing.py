@@ -191,7 +191,7 @@ async def write_report(step: WriteReport, state: SessionState, context: StepCont
         on=tuple(dict.fromkeys(fact.question for fact in facts.values() if fact.question)) if parts > 1 else (),
         written=tuple(_written(state)) if step.part == BEGINNING else (),
         room=(window_of(state) - INSTRUCTIONS) // 3 if step.part == BEGINNING else window_of(state),
-        earlier_on=state.earlier.reported_at[:10] if state.earlier else "",
+        earlier_on=state.earlier.reported_at[:10] if state.earlier and not state.earlier.of_passages else "",
         beyond=state.config.beyond,
     )
     answer = await context.answer(question)

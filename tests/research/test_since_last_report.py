@@ -6,6 +6,7 @@ import asyncio
 import re
 import time
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from hypothesis import strategies as st
 
 from pipeline.batch.due_queries import Decision
 from pipeline.batch.session_lifecycle import earlier_knowledge, new_session
+from pipeline.config.queue_schema import Settings
+from pipeline.config.services import config_for
 from pipeline.domain.agenda import agenda
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import PageRead, ReportGenerated
@@ -21,14 +24,18 @@ from pipeline.domain.reasoner_questions import PlanQuestion, Question
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import Failure, Iteration, PageObserved, SearchDone, SessionState, Worker
 from pipeline.domain.steps import FetchPage
-from pipeline.domain.values import Changes, EarlierSession, Fact, Hit, KnownSource, PlanNode, Reference, ResearchConfig
+from pipeline.domain.values import Changes, EarlierSession, Fact, Hit, KnownSource, Outcome, PlanNode, Reference, ResearchConfig
 from pipeline.ports import Answer
 from pipeline.research.report_assembly import earlier_session, session_changes
 from pipeline.text.cleaning import digest_of
 from pipeline.text.times import timestamp
+from pipeline.text.wording import counted
+from pipeline.vault.notes.mornings import digest_of as night_told
+from pipeline.vault.notes.mornings import nights_in, text_of
 from tests.commanding import said, workspace_in
-from tests.fakes import A, FakeReasoner, Journal, MemoryStore, context_for, step_context_for
+from tests.fakes import START, A, FakeReasoner, Journal, MemoryStore, Ticks, context_for, step_context_for
 from tests.nights import bench, query, queue, sessions
+from tests.vault.builders import Workplace
 
 SEA, LAND = "corpus:sea.md", "corpus:land.md"
 
@@ -62,9 +69,10 @@ def session(world: World, found: World | None = None, name: str = "s-1") -> Sess
 
 
 def cited(state: SessionState) -> SessionState:
-    """The session with a report that cites every page."""
+    """The session with a report that cites every page; of passages, if some were chosen."""
     references = tuple(Reference(number=1, url=url, title=url, digest="", facts=()) for url in state.pages)
-    return replace(state, report=ReportGenerated(title="", summary=(), sections=(), references=references))
+    outcome: Outcome = "passages" if state.passages else "answered"
+    return replace(state, report=ReportGenerated(title="", summary=(), sections=(), references=references, outcome=outcome))
 
 
 def compared(before: World, after: World, found_before: World | None = None, found_after: World | None = None) -> Changes:
@@ -121,6 +129,14 @@ def test_a_source_that_could_not_be_read_again_says_neither_gone_nor_kept() -> N
     assert "no time" in session_changes(earlier, after, lambda _digest: "").unread[0].reason
 
 
+def test_of_reports_of_passages_the_passages_alone_are_compared_and_not_what_a_model_had_found_before_it_failed() -> None:
+    before, (passage, _) = session(world := {SEA: ["The sea is deep.", "Whales sing at night."]}), session(world).facts
+    after = session(world, {SEA: world[SEA][:1]}, "s-2")
+    before.passages = after.passages = (passage,)
+    found = session_changes(earlier_session(cited(before)), after, lambda _digest: " ".join(world[SEA]))
+    assert found == Changes(session=found.session, since=found.since, kept=1)
+
+
 SENTENCES = st.lists(
     st.sampled_from([f"{a} {b} {n}." for a in ("Red", "Blue") for b in ("cats", "ships") for n in "123"]), unique=True
 )
@@ -170,6 +186,32 @@ def test_a_recurring_session_recalls_the_one_before_reads_its_sources_again_and_
     assert (state.changes.added, state.changes.gone, state.changes.kept) == ((), (), len(state.earlier.facts))
     assert {f"read:{url}" for url in state.earlier.cited} <= set(journal.calls)
     assert len(set(journal.calls)) == len(journal.calls)
+
+
+def test_a_report_of_passages_and_one_of_a_model_are_not_compared_and_each_is_listed_as_what_it_is(tmp_path: Path) -> None:
+    work, place = queue(query("pumps")), Workplace(tmp_path, MemoryStore())
+    with_model, headings = bench(work).batch.config_of, ("What changed", "Answered", "Passages", "Nothing new")
+    before, found = "", []
+    for number, has_model in enumerate((True, False, False, True, True), start=1):
+        night = bench(work, store=place.store, run_id=f"night-{number}")
+        night.batch.context = replace(night.batch.context, now=Ticks(moment=START + timedelta(days=number)).now)
+        night.batch.config_of = with_model if has_model else lambda one: config_for(one, Settings())
+        before = asyncio.run(night.batch.work([Decision(work.queries[0], "again", "", before)])).ended[0].session
+        place.build()
+        home = place.note("Home").read_text()
+        digest = text_of(night_told(place.store, nights_in(place.store)[0][-1]), lambda card: card.id)
+        (report,) = [path.read_text() for path in (place.vault / "reports").rglob("*.md") if path.stem[-4:] == before[-4:]]
+        listed = [title for title in headings if re.search(f"^(## )?{title}($|: )", home, re.MULTILINE)]
+        assert listed == [title for title in headings if title in digest]
+        found.append((*listed, "ew since" in report))
+        assert listed == ["Nothing new"] or number == 1 or f" · {counted(number - 1, 'earlier report')}" in home
+    assert found == [
+        ("Answered", False),
+        ("Passages", False),
+        ("Nothing new", True),
+        ("Answered", False),
+        ("Nothing new", True),
+    ]
 
 
 def test_the_plan_is_told_what_the_report_before_rested_on() -> None:
