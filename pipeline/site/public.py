@@ -2,7 +2,7 @@
 
 A note says ``publish: false``, as Obsidian's own publishing service has it. Any value but ``true`` keeps it private. If a report
 or a session is private, then both are, with its workers, the later ones on the same question up to one that says
-``publish: true``, and the sources that no public note cites.
+``publish: true``, the sources that no public note cites, and the topics that no other session has.
 """
 
 from __future__ import annotations
@@ -96,8 +96,12 @@ def public_vault(vault: Path, paths: Iterable[str], marks: Collection[str], hidd
     reports = [path for path, note in ids.items() if note.startswith("report:") and path not in unsaid]
     theirs, ours = ({key_of(one) for path in group for one in targets_of(texts[path])} for group in (unsaid, reports))
     unsaid |= {sources[key] for key in sources.keys() & theirs - ours}
+    topics = {key_of(path): path for path, note in ids.items() if note.startswith("topic:")}
+    shown = (texts[path] for path, note in ids.items() if _session(note) and path not in unsaid)
+    named = {key_of(one) for text in shown for one in targets_of(text)}
+    alone = {topics[key] for key in topics.keys() & theirs - named}
     quotes = frozenset(block for path in reports for block in blocks_cited(texts[path]))
-    return PublicVault(vault, frozenset(unsaid | (ids.keys() & set(marks))), frozenset(unsaid), quotes)
+    return PublicVault(vault, frozenset(unsaid | alone | (ids.keys() & set(marks))), frozenset(unsaid), quotes)
 
 
 def _with_later_ones(heads: Mapping[str, str], ids: Mapping[str, str], marks: Collection[str]) -> set[str]:

@@ -140,6 +140,20 @@ def test_later_reports_on_a_question_follow_the_latest_mark_also_when_its_words_
     assert len([*(tmp_path / "site" / "reports").rglob("*.html")]) == 2
 
 
+def test_a_topic_has_a_page_only_if_a_published_session_has_it(tmp_path: Path) -> None:
+    store = MemoryStore()
+    Story(store, tags=("secret", "sea")).whole()
+    Story(store, id="2026-11-22-tides-77aa", query="Why are there tides?", query_id="tides", tags=("sea",)).begin().failed()
+    place = built(tmp_path, store)
+    site = Scratch(tmp_path)
+    site.build()
+    assert {path for path in site.files() if "topic-" in path} == {"topics/topic-sea.html", "topics/topic-secret.html"}
+    mark(place.note("reports"), "false")
+    site.build()
+    assert {path for path in site.files() if "topic-" in path} == {"topics/topic-sea.html"}
+    assert not [path for path, data in site.files().items() if b"topic-secret" in data or "secret" in path]
+
+
 def test_a_published_report_says_nothing_of_an_earlier_one_that_is_not(tmp_path: Path) -> None:
     first = Story(store := MemoryStore()).whole()
     Story(store, id="2026-11-28-power-cut-9c01", previous=first.id, date="2026-11-28").whole()
