@@ -96,28 +96,73 @@ _UNLINKABLE = re.compile(r'[\[\]#^|\\"\x00-\x1f]|%%|::|<%|%>')
 _OF_SESSION = ("report", "session", "worker")
 
 
+class Places:
+    """Where the notes of the vault are, by their ids, before anything is written; hidden folders are left out.
+
+    The vault is looked through if it ``drifted``, that is if some folder is not as the last build left it. ``known`` are the
+    notes as that left them, ``found`` the paths of each, sorted, ``tops`` the vault's folders.
+    """
+
+    def __init__(self, kept: Kept, tree: Tree, *, drifted: bool) -> None:
+        self._tree, self.known, self.found = tree, kept.notes(), dict[str, list[str]]()
+        self.looked, self.tops, self._fresh = drifted or not self.known, set[str](), set[str]()
+        ids = {note.path: note.id for note in self.known.values() if note.path and not is_retired(note.id)}
+        for folder, content in all_folders(tree.root, aside=(ATTIC,)) if self.looked else ():
+            self.tops.add(folder.partition("/")[0])
+            looks = kept.files.looks_in(folder)
+            for name, look in content.files.items():
+                path = f"{folder}/{name}" if folder else name
+                if not name.endswith(".md") or not is_seen(name):
+                    continue
+                known, is_fresh = ids.get(path, ""), looks.get(path) != look
+                if not (note := "" if is_fresh else known):
+                    note = _id_in(_bytes_of(tree, path)) or known  # a known note that lost its id is still that note
+                if note:
+                    self.found.setdefault(note, []).append(path)
+                    self._fresh.update([path] if is_fresh else ())
+        for places in self.found.values():
+            places.sort()
+
+    def written(self) -> dict[str, list[str]]:
+        """Return the texts of each note with a file that is new or was written since the last build, by its id.
+
+        The file that was there comes first, copies in ``my/`` do not count. Of a note that is gone from its place, what a person
+        put into the attic counts, but no copy that the program set aside there.
+        """
+        texts: dict[str, list[str]] = {}
+        for note, found in self.found.items():
+            place = self.known[note].path if note in self.known else ""
+            paths = [path for path in found if path == place or not path.startswith(f"{OWN}/")] or found
+            if not self._fresh.isdisjoint(paths):
+                paths = sorted(paths, key=lambda path: path != place)
+                texts[note] = [as_text(data) for path in paths if (data := _bytes_of(self._tree, path))]
+        gone = {one.id for one in self.known.values() if self.looked and one.path and one.id not in self.found}
+        for folder, content in all_folders(self._tree.root / ATTIC) if gone else ():
+            for name in sorted(content.files):
+                path = "/".join(filter(None, (ATTIC, folder, name)))
+                data = _bytes_of(self._tree, path) if name.endswith(".md") and is_seen(name) else b""
+                if (note := _id_in(data)) in gone and not name.endswith(f".{digest_of(data)[:8]}.md"):
+                    texts.setdefault(note, []).append(as_text(data))
+        return texts
+
+
 class Identity:
-    """The ``notes`` of one build. ``drifted``: some folder of the vault is not as the last build left it.
+    """The ``notes`` of one build, by the ``places`` at which they were found.
 
     ``drafts`` are the decisions that this build found and that are to be recorded. ``paths`` says where each note is to be, by
     its id; "" if it is hidden.
     """
 
-    def __init__(self, decisions: Decisions, kept: Kept, tree: Tree, notes: Iterable[KnownNote], *, drifted: bool) -> None:
+    def __init__(self, decisions: Decisions, kept: Kept, tree: Tree, notes: Iterable[KnownNote], places: Places) -> None:
         self._decisions, self._kept, self._tree = decisions, kept, tree
-        known = kept.notes()
-        self._before = {name: note for name, note in known.items() if not is_retired(name)}
-        self._gone = known.keys() - self._before.keys()
-        places = {name: note.path for name, note in self._before.items()}
-        self._notes = {note.id: note._replace(path=places.get(note.id, "")) for note in notes}
-        self._found: dict[str, list[str]] = {}  # the paths at which the note of each id was found, sorted
-        self._tops: set[str] = set()  # the vault's folders
-        self.drafts: list[EventBase] = []
-        if drifted or not known:
-            self._find()
-            self.drafts = list(self._decided())
-            for draft in self.drafts:
-                decisions.apply(draft)
+        self._found, self._tops = places.found, places.tops
+        self._before = {name: note for name, note in places.known.items() if not is_retired(name)}
+        self._gone = places.known.keys() - self._before.keys()
+        before = {name: note.path for name, note in self._before.items()}
+        self._notes = {note.id: note._replace(path=before.get(note.id, "")) for note in notes}
+        self.drafts: list[EventBase] = list(self._decided()) if places.looked else []
+        for draft in self.drafts:
+            decisions.apply(draft)
         owners = self._owners()
         self.paths = {note.id: self._place(note, owners) for note in self._notes.values()}
         # By the path that the log gives, the path to link to; "" stands for a note that is hidden, or that no link can lead to.
@@ -130,24 +175,6 @@ class Identity:
         # Hidden reports and their sessions: other notes say nothing of these.
         names = (f"{kind}:{session}" for session in decisions.hidden_reports for kind in ("report", "session"))
         self._left_out = {canonical[name] for name in names if name in canonical}
-
-    def _find(self) -> None:
-        """Look through the whole vault, except hidden folders and the attic. A known note that lost its id is still that note."""
-        ids = {note.path: note.id for note in self._before.values() if note.path}
-        for folder, content in all_folders(self._tree.root, aside=(ATTIC,)):
-            self._tops.add(folder.partition("/")[0])
-            looks = self._kept.files.looks_in(folder)
-            for name, look in content.files.items():
-                path = f"{folder}/{name}" if folder else name
-                if not name.endswith(".md") or not is_seen(name):
-                    continue
-                known = ids.get(path, "")
-                if not (note := known if looks.get(path) == look else ""):
-                    note = id_in(split(as_text(_bytes_of(self._tree, path)[:_HEAD]))[0]) or known
-                if note:
-                    self._found.setdefault(note, []).append(path)
-        for places in self._found.values():
-            places.sort()
 
     def _owners(self) -> dict[str, str]:
         """The note that a person gave each path to, the first of several."""
@@ -319,6 +346,10 @@ def relink(tree: Tree, files: Files, links: Mapping[str, str]) -> Iterator[str]:
         tree.write(path, as_bytes(relinked(as_text(data), links.get)), durable=True)
         if made is None:
             yield path
+
+
+def _id_in(data: bytes) -> str:
+    return id_in(split(as_text(data[:_HEAD]))[0])
 
 
 def _bytes_of(tree: Tree, path: str) -> bytes:

@@ -25,11 +25,11 @@ from pipeline.domain.talk import Turn
 from pipeline.errors import LogError, SystemRefused, TemplateInvalid
 from pipeline.ports import EventStore
 from pipeline.system.files import read_bytes
-from pipeline.system.folders import Obstacle, Tree
+from pipeline.system.folders import Tree
 from pipeline.text.addresses import path_of
 from pipeline.text.cleaning import digest_of, one_line
 from pipeline.vault.build_cache import OWN, SETTLED, BuildReport, Kept, KnownNote
-from pipeline.vault.identity import Identity, is_retired, read_decisions, relink, taken_over
+from pipeline.vault.identity import Identity, Places, is_retired, read_decisions, relink, taken_over
 from pipeline.vault.model import Beside, Card, Reading, Values, VaultModel, asked_by_owner, model_of, rated_for
 from pipeline.vault.note import ID, Kind, Note, block_id, grouped
 from pipeline.vault.notes.mornings import home_note, night_note, picture, topic_note, topics_of
@@ -37,7 +37,7 @@ from pipeline.vault.notes.parts import asked_rows, best_link
 from pipeline.vault.notes.research import file_of, import_note, report_note, session_note, source_note, worker_note
 from pipeline.vault.output.templates import Renderer
 from pipeline.vault.output.user_text import marked, rating_of
-from pipeline.vault.output.writer import COPY, GeneratedFile, VaultWriter, as_text, note_id, signed
+from pipeline.vault.output.writer import COPY, GeneratedFile, VaultWriter, note_id, signed
 
 STYLE_SHEET = "research.css"
 SNIPPET = f".obsidian/snippets/{STYLE_SHEET}"
@@ -97,7 +97,8 @@ class Build:
             self._values = Values(self.store, self.kept, self.marks)
             self._drift = self.kept.files.drift(self._tree)
             self._decisions = read_decisions(self.store)
-            ratings = list(self._new_ratings())
+            places = Places(self.kept, self._tree, drifted=bool(self._drift.folders))
+            ratings = list(self._new_ratings(places))
             if self.mode == "ratings":
                 self._check_in_place()
                 if self.record and ratings:
@@ -111,7 +112,7 @@ class Build:
                 for part in self._parts
                 for kind, path, key in part.notes
             ]
-            self._identity = Identity(self._decisions, self.kept, self._tree, notes, drifted=bool(self._drift.folders))
+            self._identity = Identity(self._decisions, self.kept, self._tree, notes, places)
             placed = self._identity.placed(self._rendered_files())
             stale = self._stale_files(placed)
             placed, links = taken_over(self._tree, placed, {} if self._values.problems else self._orphans)
@@ -141,27 +142,25 @@ class Build:
         if not self._tree.is_in_place():
             raise SystemRefused(f"the vault {self.vault} went away while its notes were built", hint=_AWAY)
 
-    def _new_ratings(self) -> Iterator[NoteRated]:
-        """What a person said with the boxes and the property ``rating`` of reports that changed since the last build.
+    def _new_ratings(self, places: Places) -> Iterator[NoteRated]:
+        """What a person said with the boxes and the property ``rating`` of reports that changed or came since the last build.
 
-        A report's rating is that of each quote on which its answer rests.
+        A report's rating is that of each quote on which its answer rests. A report that no build knew here takes none back.
         """
-        for file in filter(None, map(self.kept.files.find, self._drift.files)):
-            card = self._values.cards.get(file.owner.removeprefix("session:"))
-            is_there = self._drift.files[file.path] is not None  # one that was moved or removed takes nothing back
-            if card is None or file.kind != "report" or not is_there:
+        for note, texts in sorted(places.written().items()):
+            card = self._values.cards.get(note.removeprefix("report:"))
+            if card is None or not note.startswith("report:") or not texts:
                 continue
-            with suppress(Obstacle):  # another stage says what is wrong with it
-                text, note = as_text(self._tree.read(file.path) or b""), f"report:{card.id}"
-                boxes, rating = dict(marked(text)), rating_of(text)
-                is_new = rating != (self._decisions.ratings.of(card.query_id, note) or "")
-                if is_new:
-                    yield NoteRated.model_validate({"note": note, "rating": rating, "query_id": card.query_id})
-                for url, quote in ((one.page.url, quote) for one in card.read for quote in one.quotes):
-                    said = boxes.get(block_id(quote.fact), rating if is_new and quote.answers else None)
-                    if said is not None and said != self._decisions.ratings.of(card.query_id, quote.fact):
-                        about = {"query_id": card.query_id, "fact": quote.fact, "url": url}
-                        yield NoteRated.model_validate({"note": note, "rating": said, **about})
+            boxes = {block: said for text in reversed(texts) for block, said in marked(text)}
+            rating = next(filter(None, map(rating_of, texts)), "")
+            is_new = rating != (self._decisions.ratings.of(card.query_id, note) or "") and bool(rating or note in places.known)
+            if is_new:
+                yield NoteRated.model_validate({"note": note, "rating": rating, "query_id": card.query_id})
+            for url, quote in ((one.page.url, quote) for one in card.read for quote in one.quotes):
+                said = boxes.get(block_id(quote.fact), rating if is_new and quote.answers else None)
+                if said is not None and said != self._decisions.ratings.of(card.query_id, quote.fact):
+                    about = {"query_id": card.query_id, "fact": quote.fact, "url": url}
+                    yield NoteRated.model_validate({"note": note, "rating": said, **about})
 
     def _all_parts(self) -> Iterator[Part]:
         """The whole vault: the files of each kind and owner, the value that they are made from, and the path of every note."""

@@ -72,6 +72,51 @@ def test_a_reports_property_rates_the_quotes_behind_its_answer_until_it_is_taken
     assert not _rated(folder).useful | _rated(folder).wrong
 
 
+@pytest.mark.parametrize("command", [["build"], ["run", "depth", "--again"]])
+@pytest.mark.parametrize("place", ["reports/2026/renamed.md", "reports/people/moved.md", "attic/people/removed.md"])
+@pytest.mark.parametrize(("old", "new"), [("- [ ] wrong", "- [x] wrong"), ("\n---\n\n#", "\nrating: wrong\n---\n\n#")])
+def test_what_is_said_in_a_report_that_is_moved_or_removed_before_the_next_build_is_recorded_once(
+    folder: Path, old: str, new: str, place: str, command: list[str]
+) -> None:
+    report, moved = only(folder), folder / "vault" / place
+    wrong = _blocks(report.read_text())[0]
+    change(report, old, new, count=1)
+    moved.parent.mkdir(parents=True, exist_ok=True)
+    report.rename(moved)
+    for again in (command, ["build"], ["build", "--all"]):
+        assert said(folder, "-q", *again).code == 0
+        assert len(_rated(folder).wrong) == 1
+    logged = [record.data for name in store_of(folder).marks(["vault"]) for record in store_of(folder).load(name)]
+    assert sum('"note.rated"' in str(data) for data in logged) == (1 if "[x]" in new else 2)
+    later = [path for path in (folder / "vault" / "reports").rglob("*.md") if path != moved]
+    assert len(later) == (command[0] == "run")
+    assert not any(wrong in _blocks(path.read_text()) for path in later)
+    if "attic" not in place:
+        assert "- [x] wrong, noted" in moved.read_text()
+        change(moved, "- [x] wrong, noted", "- [ ] wrong, noted", count=1)
+        assert said(folder, "-q", "build").code == 0
+        assert not _rated(folder).wrong
+
+
+def test_an_older_copy_takes_nothing_back(folder: Path) -> None:
+    report = only(folder)
+    old = report.read_text()
+    change(report, "> [!", "> Edited. [!", count=1)
+    assert said(folder, "-q", "build").code == 0
+    assert [*(folder / "vault" / "attic").iterdir()]
+    _change(folder, "\n---\n\n#", "\nrating: wrong\n---\n\n#")
+    report.with_name("a sync-conflict copy.md").write_text(old)
+    assert said(folder, "-q", "build").code == 0
+    assert len(_rated(folder).wrong) == 1
+    assert only(folder) == report
+    (folder / "events" / "local" / "projection.sqlite").unlink()
+    change(report, "rating: wrong\n", "", count=1)
+    assert said(folder, "-q", "build").code == 0
+    report.unlink()
+    assert said(folder, "-q", "build").code == 0
+    assert len(_rated(folder).wrong) == 1
+
+
 def test_only_ticks_that_are_not_recorded_count_and_each_belongs_to_the_quote_above_it() -> None:
     text = (
         "> — [[a#^q-1|x]]\n>\n> - [ ] useful\n> - [X] wrong\n\n> — [[a#^q-2|x]]\n>\n> - [x] useful, noted\n> - [ ] wrong, noted\n"
