@@ -273,11 +273,9 @@ def next_round(step: s.NextRound, state: SessionState) -> StepResult:
 async def search_for(step: s.SearchFor, state: SessionState, context: StepContext) -> StepResult:
     """Make one search."""
     count = max(state.config.hits_per_query, step.query.count(";") + 1)  # a hit for each heading that is asked for
-    result = await searched(step.query, count, state.config, context)
-    found = e.SearchCompleted(
-        query=step.query, provider=result.provider, hits=result.hits, failed=result.failed, cost=result.cost
-    )
-    return StepResult((found,))
+    found = await searched(step.query, count, state.config, context)
+    event = e.SearchCompleted(query=step.query, provider=found.provider, hits=found.hits, failed=found.failed, cost=found.cost)
+    return StepResult((event,))
 
 
 async def fetch_page(step: s.FetchPage, _state: SessionState, context: StepContext) -> StepResult:

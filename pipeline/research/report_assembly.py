@@ -59,10 +59,9 @@ def make_report(_step: s.MakeReport, state: SessionState) -> StepResult:
     title = beginning.title if beginning and beginning.title else state.query
     top = top or tuple(one for one in body if one.facts)[:1]
     parts = [part for _, part in sorted(state.parts.items())]
-    first = parts[0]
+    outcome: v.Outcome = parts[0].outcome or "in-part"
     lacks = [part.lacks for part in parts if part.lacks and part.outcome == "in-part"][:1]
     lacks = lacks or list(dict.fromkeys(text for part in parts for text in part.unfound))[:_NAMED]
-    unchecked = _final_failures(state, s.CheckReport)
     text = [title, *(section.title for section in sections), *(sentence.text for sentence in (*top, *body))]
     report = e.ReportGenerated(
         title=title,
@@ -76,7 +75,7 @@ def make_report(_step: s.MakeReport, state: SessionState) -> StepResult:
         words=sum(map(word_count, text)),
         cut=len(cut),
         cut_sentences=cut,
-        outcome="in-part" if first.outcome in ("", "answered") and unchecked else first.outcome or "in-part",
+        outcome="in-part" if outcome == "answered" and _final_failures(state, s.CheckReport) else outcome,
     )
     return StepResult((report,))
 
@@ -125,10 +124,9 @@ def _without_room(state: SessionState) -> list[str]:
     """Return the titles of pages that a model's readings had no room for, those with the question's words in their hits first."""
     if not state.config.has_model or any(s.ReadPages.is_of(step) for step in state.without_model):
         return []
-    seen = {url for worker in state.workers.values() for step in worker.iterations for url in step.observed}
     ended = [(worker, number) for worker in workers_in_order(state) for number, _ in enumerate(worker.iterations, start=1)]
     chosen = dict.fromkeys(url for worker, number in ended for url in chosen_pages(state, worker, number))
-    near = {url: 0.0 for url in chosen if url in state.pages and url not in seen}
+    near = {url: 0.0 for url in chosen if url in state.pages and url not in state.observed}
     for hit in (one for search in _searches(state) for one in search.hits if page_of(one.url) in near):
         near[page_of(hit.url)] = max(near[page_of(hit.url)], hit.coverage)
     return [state.pages[url].title for url in sorted(near, key=lambda url: -near[url])]
@@ -144,9 +142,8 @@ def _final_failures(state: SessionState, kind: type[s.Step]) -> list[Failure]:
 
 def complete(_step: s.Complete, state: SessionState) -> StepResult:
     """End the session with a report and its total cost."""
-    cost = cost_of(state)
     sources = len(state.report.references) if state.report else 0
-    ended = e.ResearchCompleted(duration_s=working_seconds(state), cost=cost, sources=sources, facts=len(state.facts))
+    ended = e.ResearchCompleted(duration_s=working_seconds(state), cost=cost_of(state), sources=sources, facts=len(state.facts))
     return StepResult((ended,))
 
 
@@ -235,8 +232,7 @@ def session_changes(earlier: v.EarlierSession, state: SessionState, text_of: Cal
         return digest == fact.digest or holds_quote(text_of(digest), fact.quote)
 
     def stood_before(fact: v.Fact) -> bool:
-        own = (source for source in earlier.sources if fact.url == source.url or fact.digest == source.digest)
-        return any(states(source.digest, fact) for source in own)
+        return any(states(one.digest, fact) for one in earlier.sources if fact.url == one.url or fact.digest == one.digest)
 
     before, facts = {source.url: source for source in earlier.sources}, _facts_of_report(state)
     now = renamed(earlier, state) | {url: page.digest for url, page in state.pages.items()}

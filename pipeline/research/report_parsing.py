@@ -158,8 +158,7 @@ def _item_of(texts: Sequence[str], facts: Facts) -> Iterator[Sentence]:
         for number, one in enumerate(found):
             within = "item" if number else "list" if place else ""
             cited = next((other for other in found[number:] if other.facts or other.unknown), one)
-            keys = {"facts": cited.facts, "unknown": cited.unknown, "basis": cited.basis}
-            yield one.model_copy(update={"within": within, **keys})
+            yield cited.model_copy(update={"text": one.text, "within": within})
 
 
 def _items(lines: list[str], at: int, *, numbered: bool) -> tuple[int, list[list[str]]]:
@@ -229,10 +228,8 @@ def read_sentences(text: str, facts: Facts) -> Iterator[Sentence]:
 
     spans = text.split("`")
     code = spans[1:-1:2]  # what is between two marks; a stop in it ends no sentence
-    for place in range(0, len(spans), 2):
-        spans[place] = _DERIVED.sub(lambda found: found[1] + hold(found), _CITED.sub(hold, spans[place]))
-    for place in range(1, len(spans) - 1, 2):
-        spans[place] = _CODE
+    spans[::2] = [_DERIVED.sub(lambda found: found[1] + hold(found), _CITED.sub(hold, span)) for span in spans[::2]]
+    spans[1:-1:2] = [_CODE] * len(code)
     # A stop behind a citation ends a sentence, whatever sign the next one begins with.
     marked = _BEHIND_STOP.sub(r"\2\1", "`".join(spans).replace("\ue001. ", "\ue001.\n"))
     left = iter(code)

@@ -284,14 +284,12 @@ def _verdicts(said: Check, items: tuple[Item, ...], asked: Mapping[str, int], un
     claimless = {asked[key] for key in map(key_of, said.claimless) if key in asked}
     for place in asked.values():
         one = items[place].sentence
-        if one is None or (one.facts and not one.unknown):
-            continue
         known = verdicts.get(place, v.Verdict(sentence=place, supported=False, reason="It cites nothing."))
-        if one.unknown:
+        if one and one.unknown:
             verdicts[place] = known.model_copy(update={"reason": "It cites evidence that there is not."})
-        elif place in unfound:
+        elif one and not one.facts and place in unfound:
             verdicts[place] = v.Verdict(sentence=place, supported=False, reason=UNFOUND)
-        elif place not in claimless:
+        elif one and not one.facts and place not in claimless:
             verdicts[place] = known
     return verdicts
 
@@ -301,12 +299,11 @@ def _contradictions(said: Iterable[Clash], facts: Mapping[str, v.Fact]) -> tuple
     pairs: dict[str, v.Contradiction] = {}
     for clash in said:
         first, second = facts.get(key_of(clash.first)), facts.get(key_of(clash.second))
-        if first is None or second is None or independent_source(first.url) == independent_source(second.url):
-            continue
-        name = f"c-{digest_of(' '.join(sorted((first.id, second.id))).encode())[:12]}"
-        subject, explanation = in_words(clash.subject)[:120], in_words(clash.explanation)
-        pair = v.Contradiction(id=name, subject=subject, kind=clash.kind, a=first.id, b=second.id, explanation=explanation)
-        pairs.setdefault(name, pair)
+        if first and second and independent_source(first.url) != independent_source(second.url):
+            name = f"c-{digest_of(' '.join(sorted((first.id, second.id))).encode())[:12]}"
+            subject, explanation = in_words(clash.subject)[:120], in_words(clash.explanation)
+            pair = v.Contradiction(id=name, subject=subject, kind=clash.kind, a=first.id, b=second.id, explanation=explanation)
+            pairs.setdefault(name, pair)
     return tuple(pairs.values())
 
 
@@ -324,9 +321,8 @@ def mend_report(step: MendReport, state: SessionState) -> StepResult:
     for place, item in enumerate(items_of(sections)):
         words = set(_checked(item, state).warning.split()) if item.sentence and item.text in new else set()
         doubtful += [place] if words - set(new.get(item.text, "").split()) else []
-    return StepResult(
-        (e.ReportRevised(part=step.part, revision=part.revision + 1, sections=sections, new=tuple(doubtful), lost=tuple(lost)),)
-    )
+    event = e.ReportRevised(part=step.part, revision=part.revision + 1, sections=sections, new=tuple(doubtful), lost=tuple(lost))
+    return StepResult((event,))
 
 
 def _mended(
