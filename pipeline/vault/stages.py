@@ -41,7 +41,7 @@ from pipeline.vault.output.writer import COPY, GeneratedFile, VaultWriter, note_
 
 STYLE_SHEET = "research.css"
 SNIPPET = f".obsidian/snippets/{STYLE_SHEET}"
-_FIRST_S = 0.5  # for how long the first notes that a template changes are rendered, so that its editor soon sees them
+_FIRST_S = 0.2  # for how long the first notes that a template changes are rendered, so that its editor soon sees them
 _RESTORE = "put it back: `research templates update` copies what is missing; no file was changed"
 _LOST = (
     "its log is not here, so they are kept; in another git branch it may be there: switch back, or restore it from a backup; "

@@ -65,7 +65,7 @@ def test_a_template_edit_writes_the_notes_of_its_kind_alone(place: Workplace, ki
 def test_the_first_notes_of_an_edited_template_are_written_before_the_others_are_rendered(place: Workplace) -> None:
     template = place.templates / "source.md.j2"
     template.write_text(f"{template.read_text()}\nEdited.\n")
-    with mock.patch("pipeline.vault.stages.monotonic", side_effect=count(0, 0.4)):
+    with mock.patch("pipeline.vault.stages.monotonic", side_effect=count(0, 0.15)):
         first = place.build(mode="first")
     rest = place.build(mode="first")
     sources = {f"sources/{file.relative_to(place.vault / 'sources')}" for file in (place.vault / "sources").rglob("*.md")}
