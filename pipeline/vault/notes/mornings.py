@@ -326,7 +326,7 @@ def digest_of(store: EventStore, night: Night, unread: Iterable[str] = ()) -> Di
         session = entry.session or max(about, default="")
         with suppress(LogError):
             card = read_card(store, session) if session else None
-        if card and not entry.session:  # of what an interrupted run left, the log has the ids of the queries alone
+        if card and not entry.session:  # of an interrupted run earlier versions recorded the ids of the queries alone
             entry = entry.model_copy(update={"query": card.query})
         questions.append((entry, card))
     lost = (f"{entry.query}: its log cannot be read" for entry, card in questions if entry.session and card is None)
