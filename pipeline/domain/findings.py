@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence, Set
 from itertools import chain
 from urllib.parse import unquote
 
+from pipeline.domain.events.session_events import PageRead
 from pipeline.domain.state import Iteration, SessionState, Worker, search_nodes, workers_in_order
 from pipeline.domain.values import Contradiction, Fact, Gap, Hit, ResearchConfig
 from pipeline.text.addresses import host_of
@@ -232,10 +233,9 @@ def survey_statistics(state: SessionState) -> TermStatistics:
     return statistics_of([StemmedText.of(hit.snippet, f"{hit.title} {hit.heading}", language) for hit in hits], language)
 
 
-def sheet_of(state: SessionState, fact: Fact) -> int:
-    """Return the page of the PDF on which a fact's quote begins, from 1; 0 if its source is no PDF or its place is unknown."""
-    page = state.pages.get(fact.url)
-    return bisect_right(page.sheets, fact.start) if page and page.digest == fact.digest and fact.start >= 0 else 0
+def sheet_of(page: PageRead, fact: Fact) -> int:
+    """Return the page of a PDF on which a fact's quote begins, from 1; 0 if it is no PDF, or the place is unknown."""
+    return bisect_right(page.sheets, fact.start) if page.digest == fact.digest and fact.start >= 0 else 0
 
 
 def news_of(state: SessionState) -> tuple[str, ...]:

@@ -26,11 +26,13 @@ from markupsafe import Markup
 from pyromark import Options
 
 from pipeline.domain.events.session_events import PageRead
+from pipeline.domain.findings import sheet_of
+from pipeline.domain.values import Fact
 from pipeline.errors import SystemRefused, UsageError
 from pipeline.system.files import read_bytes, read_text, write
 from pipeline.text.addresses import path_of
 from pipeline.text.cleaning import one_line
-from pipeline.vault.model import Quoted, key_of, readings_by_url, stored_cards
+from pipeline.vault.model import key_of, readings_by_url, stored_cards
 from pipeline.vault.note import BETWEEN_NAMES, block_id, citekey
 from pipeline.vault.output.escaping import SIGNS, WIKILINK, address, inert, linked_host, web_address
 from pipeline.vault.output.harmless_markdown import flat
@@ -69,7 +71,7 @@ class CitedSource:
     page: PageRead
     title: str
     number: int
-    quotes: tuple[Quoted, ...]
+    quotes: tuple[Fact, ...]
 
 
 def cited_sources(state_dir: Path, session: str = "") -> tuple[CitedSource, ...]:
@@ -83,8 +85,10 @@ def cited_sources(state_dir: Path, session: str = "") -> tuple[CitedSource, ...]
         if not citing:
             continue
         first, page = readings[0][1].page, citing[-1].page
-        quotes = {quote.fact: quote for reading in citing for quote in reading.quotes if quote.cited}
-        cited = (replace(one, text=flat(one.text), heading=one_line(one.heading, 200)) for one in quotes.values())
+        quotes = {fact.id: fact for reading in citing for fact in reading.facts if fact.id in reading.cited}
+        cited = (
+            one.model_copy(update={"quote": flat(one.quote), "heading": one_line(one.heading, 200)}) for one in quotes.values()
+        )
         title = one_line(page.title.strip() or first.title, 500) or page.url
         found.append(CitedSource(key_of(first), page, title, citing[-1].number if session else 0, tuple(cited)))
     counts = Counter(source.key for source in found)
@@ -109,9 +113,10 @@ def references(sources: Iterable[CitedSource]) -> list[dict[str, Any]]:
         found = _DATE.match(text)
         return {"date-parts": [[int(part) for part in found.groups() if part]]} if found else {}
 
-    def quoted(quote: Quoted) -> str:
-        place = ", ".join(filter(None, (quote.heading, f"p. {quote.sheet}" if quote.sheet else "")))
-        return f"“{one_line(quote.text, _LONGEST)}”{f' ({place})' if place else ''}"
+    def quoted(page: PageRead, fact: Fact) -> str:
+        sheet = sheet_of(page, fact)
+        place = ", ".join(filter(None, (fact.heading, f"p. {sheet}" if sheet else "")))
+        return f"“{one_line(fact.quote, _LONGEST)}”{f' ({place})' if place else ''}"
 
     items = (
         {
@@ -124,7 +129,7 @@ def references(sources: Iterable[CitedSource]) -> list[dict[str, Any]]:
             "container-title": linked_host(source.page.url),
             "URL": web_address(source.page.url),
             "archive_location": "" if linked_host(source.page.url) else one_line(path_of(source.page.url)),
-            "annote": "\n".join(map(quoted, source.quotes)),
+            "annote": "\n".join(quoted(source.page, fact) for fact in source.quotes),
         }
         for source in sources
     )
@@ -138,7 +143,7 @@ def portable(body: str, sources: Sequence[CitedSource], note_of: Mapping[str, st
     in the vault by the source's address.
     """
     kept = _USER_BLOCK.sub("", body).replace("\u200b", "").replace("&#8203;", "").strip()  # these are for Obsidian's plugins
-    quotes = {block_id(quote.fact): (source, quote) for source in sources for quote in source.quotes}
+    quotes = {block_id(quote.id): (source, quote) for source in sources for quote in source.quotes}
     by_note, letters, notes = {note_of.get(one.page.url, ""): one for one in sources}, _letters(kept), dict[str, str]()
 
     def replaced(link: re.Match[str]) -> str:
@@ -149,8 +154,8 @@ def portable(body: str, sources: Sequence[CitedSource], note_of: Mapping[str, st
         if block in quotes and not words.strip(SIGNS):
             if block not in notes:
                 source, quote = quotes[block]
-                is_shown = _letters(quote.text)[:_TELLING] in letters
-                notes[block] = ("" if is_shown else f"“{inert(one_line(quote.text, _LONGEST))}” ") + _place(source, quote)
+                is_shown = _letters(quote.quote)[:_TELLING] in letters
+                notes[block] = ("" if is_shown else f"“{inert(one_line(quote.quote, _LONGEST))}” ") + _place(source, quote)
             return f"[^{list(notes).index(block) + 1}]"
         if source is None:
             return words
@@ -185,12 +190,12 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text))
 
 
-def _place(source: CitedSource, quote: Quoted) -> str:
+def _place(source: CitedSource, quote: Fact) -> str:
     """Where a quote is from: its source, the heading above it, and the address."""
     heading = f", under “{inert(quote.heading)}”" if quote.heading and quote.heading != source.title else ""
-    url = source.page.url
+    url, sheet = source.page.url, sheet_of(source.page, quote)
     place = address(url) if linked_host(url) else inert(path_of(url))
-    return f"{inert(source.title)}{heading}{f', page {quote.sheet}' if quote.sheet else ''}. {place}"
+    return f"{inert(source.title)}{heading}{f', page {sheet}' if sheet else ''}. {place}"
 
 
 def page(title: str, text: str) -> str:

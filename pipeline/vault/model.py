@@ -30,7 +30,7 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import Kind, kind_of
 from pipeline.domain.events.session_events import PageRead
 from pipeline.domain.events.upkeep_events import Rated, Ratings
-from pipeline.domain.findings import disputed_facts, news_of, open_gaps, sheet_of, shown_sources
+from pipeline.domain.findings import disputed_facts, news_of, open_gaps, shown_sources
 from pipeline.domain.session import state_of, summary_of
 from pipeline.domain.state import SessionState, workers_in_order
 from pipeline.domain.summary import Summary
@@ -97,40 +97,21 @@ class News:
 
 
 @dataclass(frozen=True, slots=True)
-class Quoted:
-    """A fact that a session took from a source; ``lead`` as in ``Fact``, ``disputed``: another source denies it.
-
-    ``answers``: the answer of the session's report rests on it.
-    ``sheet`` is the page of a PDF, from 1; 0 for other sources.
-    """
-
-    fact: str
-    text: str
-    claim: str
-    heading: str
-    disputed: bool
-    cited: bool
-    lead: str = ""
-    sheet: int = 0
-    answers: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Reading:
     """What one session learnt from one source. ``number`` is the source's in the report, 0 if it is not cited there.
 
+    ``facts`` have their claim only if the quote bears it. By id, the report cites some (``cited``), another source denies some
+    (``disputed``), and on some the report's answer rests (``answering``).
     ``shown``: the source has a note because of the session.
     """
 
     page: PageRead
     number: int
-    quotes: tuple[Quoted, ...]
+    facts: tuple[Fact, ...]
+    cited: tuple[str, ...]
+    disputed: tuple[str, ...]
+    answering: tuple[str, ...]
     shown: bool = True
-
-    @property
-    def cited(self) -> int:
-        """The number of quotes that the report cites."""
-        return sum(quote.cited for quote in self.quotes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,30 +245,24 @@ def _readings(state: SessionState) -> tuple[Reading, ...]:
     shown, disputed = shown_sources(state), disputed_facts(state)
     references = {entry.url: entry for entry in state.report.references} if state.report else {}
     answering = {name for sentence in (state.report.summary if state.report else ()) for name in sentence.facts}
-    by_url = grouped((fact.url, fact) for fact in state.facts.values())
-
-    def quoted(fact: Fact) -> Quoted:
-        return Quoted(
-            fact=fact.id,
-            text=fact.quote,
-            claim=fact.claim if state.bears_claim(fact) else "",
-            heading=fact.heading,
-            disputed=fact.id in disputed,
-            cited=fact.url in references and fact.id in references[fact.url].facts,
-            lead=fact.lead,
-            sheet=sheet_of(state, fact),
-            answers=fact.id in answering,
+    borne = (fact if state.bears_claim(fact) else fact.model_copy(update={"claim": ""}) for fact in state.facts.values())
+    by_url = grouped((fact.url, fact) for fact in borne)
+    found = []
+    for page in state.pages.values():
+        facts, reference = by_url.get(page.url, []), references.get(page.url)
+        names = [fact.id for fact in facts]
+        found.append(
+            Reading(
+                page=page,
+                number=reference.number if reference else 0,
+                facts=tuple(facts),
+                cited=reference.facts if reference else (),
+                disputed=tuple(name for name in names if name in disputed),
+                answering=tuple(name for name in names if name in answering),
+                shown=page.url in shown,
+            )
         )
-
-    return tuple(
-        Reading(
-            page=page,
-            number=references[page.url].number if page.url in references else 0,
-            quotes=tuple(map(quoted, by_url.get(page.url, ()))),
-            shown=page.url in shown,
-        )
-        for page in state.pages.values()
-    )
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,10 +156,11 @@ class Build:
             is_new = rating != (self._decisions.ratings.of(card.query_id, note) or "") and bool(rating or note in places.known)
             if is_new:
                 yield NoteRated.model_validate({"note": note, "rating": rating, "query_id": card.query_id})
-            for url, quote in ((one.page.url, quote) for one in card.read for quote in one.quotes):
-                said = boxes.get(block_id(quote.fact), rating if is_new and quote.answers else None)
-                if said is not None and said != self._decisions.ratings.of(card.query_id, quote.fact):
-                    about = {"query_id": card.query_id, "fact": quote.fact, "url": url}
+            answering = {name for one in card.read for name in one.answering}
+            for fact in (fact for one in card.read for fact in one.facts):
+                said = boxes.get(block_id(fact.id), rating if is_new and fact.id in answering else None)
+                if said is not None and said != self._decisions.ratings.of(card.query_id, fact.id):
+                    about = {"query_id": card.query_id, "fact": fact.id, "url": fact.url}
                     yield NoteRated.model_validate({"note": note, "rating": said, **about})
 
     def _all_parts(self) -> Iterator[Part]:

@@ -26,9 +26,8 @@ SHEETS = (2, 40, 40, 80)
 def test_the_page_of_a_quote_is_the_last_that_begins_at_or_before_it_in_the_same_text(
     sheets: tuple[int, ...], digest: str, start: int, page: int
 ) -> None:
-    state = SessionState(id="s")
-    state.pages[URL] = PageRead(url=URL, title="Harbour", digest="d1", characters=100, sheets=sheets)
-    assert sheet_of(state, Fact(id="f", claim="", quote="q", url=URL, digest=digest, start=start)) == page
+    read = PageRead(url=URL, title="Harbour", digest="d1", characters=100, sheets=sheets)
+    assert sheet_of(read, Fact(id="f", claim="", quote="q", url=URL, digest=digest, start=start)) == page
 
 
 def searched(state: SessionState, query: str, *urls: str) -> None:

@@ -19,10 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.domain.events.session_events import PageRead
+from pipeline.domain.values import Fact
 from pipeline.errors import SystemRefused, UsageError
 from pipeline.text.cleaning import one_line
 from pipeline.vault.export import BROWSERS, CitedSource, cited_sources, converted, page, portable, references
-from pipeline.vault.model import Quoted
 from pipeline.vault.note import block_id, citekey
 from pipeline.vault.output.escaping import inert
 from tests.vault.builders import Workplace
@@ -59,8 +59,8 @@ def test_sources_whose_keys_are_equal_are_told_apart(place: Workplace, monkeypat
     assert all(source.key.startswith("same-") for source in sources)
 
 
-def quote(text: str, heading: str = "", sheet: int = 0) -> Quoted:
-    return Quoted("ab12", text, "", heading, disputed=False, cited=True, sheet=sheet)
+def quote(text: str, heading: str = "") -> Fact:
+    return Fact(id="ab12", quote=text, claim="", heading=heading, url="https://a.example/p", digest="")
 
 
 def read(url: str, author: str = "", published: str = "") -> PageRead:

@@ -339,7 +339,7 @@ class Citer:
     def _trail(self, fact: Fact) -> str:
         """Where a quote is: its page's title, the headings above it, the page of a PDF."""
         trail = tuple(dict.fromkeys(fact.path or filter(None, (self._sources[fact.url].label, fact.heading))))
-        sheet = sheet_of(self._state, fact)
+        sheet = sheet_of(self._state.pages[fact.url], fact)
         names = [one_line(name, 70) for name in trail[-_MOST_HEADINGS:]]
         names += [translations.label("page {number}", self._language, number=str(sheet))] if sheet else []
         return " › ".join(names)

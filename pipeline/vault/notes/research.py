@@ -8,13 +8,12 @@ of another program has a note of the same kind: a banner that says that nothing 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from urllib.parse import quote as encoded
 
 from pipeline.domain.events.import_events import NOT_CHECKED, Import
 from pipeline.domain.events.session_events import ReportGenerated
-from pipeline.domain.findings import facts_of, news_of, open_gaps, shown_pages, unused_facts
+from pipeline.domain.findings import facts_of, news_of, open_gaps, sheet_of, shown_pages, unused_facts
 from pipeline.domain.state import GIVES_ORDERS, SessionState, Worker, search_nodes, workers_in_order
 from pipeline.domain.steps import FetchPage, ReadPages, SearchFor, parts_of
 from pipeline.domain.values import Fact, PlanNode
@@ -23,7 +22,7 @@ from pipeline.text.addresses import DOCUMENTS, path_of
 from pipeline.text.cleaning import one_line
 from pipeline.text.ranking import page_origin
 from pipeline.text.words import language_code
-from pipeline.vault.model import Card, LoadedSession, Quoted, Reading, is_lost, key_of, said_by
+from pipeline.vault.model import Card, LoadedSession, Reading, is_lost, key_of, said_by
 from pipeline.vault.note import OF_PAGE, Note, View, block_id, grouped
 from pipeline.vault.notes import parts
 from pipeline.vault.output.escaping import Inert, Link, file_address, inert, linked_host, plain, property_address, web_address
@@ -328,28 +327,31 @@ def source_note(
     page, origin, first = readings[-1][1].page, page_origin(url), readings[0][1].page
     title = next((reading.page.title for _, reading in reversed(readings) if reading.page.title.strip()), url)
     web = "" if url.startswith(DOCUMENTS) or "pdf" in page.media_type else web_address(page.final_url or url)
-    said = (quote.text for _, reading in readings for quote in reading.quotes)
+    said = (fact.quote for _, reading in readings for fact in reading.facts)
     language = language_code(by_start[0][0].query, *said)
     seen = [one for one in by_start if one[0].id not in hidden] or by_start
-    finds = grouped((quote.fact, (card, quote)) for card, reading in seen for quote in reading.quotes)
+    finds = grouped((fact.id, (card, reading, fact)) for card, reading in seen for fact in reading.facts)
     citing = grouped((card.query_id or card.id, (card, reading)) for card, reading in seen if reading.number)  # by question
     latest_first = sorted(finds.values(), key=lambda found: (found[-1][0].started_at, found[-1][0].id), reverse=True)
 
-    def quoted(found: Sequence[tuple[Card, Quoted]]) -> View:
+    def quoted(found: Sequence[tuple[Card, Reading, Fact]]) -> View:
         """A quote: where it is, whether it is disputed, and by which reports it is cited (of each question the latest)."""
-        (_, first), (found_by, latest) = found[0], found[-1]
+        (_, read, fact), (found_by, latest, _) = found[0], found[-1]
+        sheet = sheet_of(read.page, fact)
         words = translations.label("in the page", language)
-        there = f"[{words}]({web.partition('#')[0]}{_fragment_of(first.text)})" if web else ""
-        if file and first.sheet:
-            there = file_address(file, translations.label("on page {number}", language, number=str(first.sheet)), first.sheet)
+        there = f"[{words}]({web.partition('#')[0]}{_fragment_of(fact.quote)})" if web else ""
+        if file and sheet:
+            there = file_address(file, translations.label("on page {number}", language, number=str(sheet)), sheet)
         return {
-            **asdict(first),
-            "is_plain": not first.lead and is_plain(first.text),
-            "block": Inert(block_id(first.fact)),
-            "claim": claim_beside(first.claim, first.text),
-            "disputed": latest.disputed,
+            **dict(fact),
+            "text": fact.quote,
+            "sheet": sheet,
+            "is_plain": not fact.lead and is_plain(fact.quote),
+            "block": Inert(block_id(fact.id)),
+            "claim": claim_beside(fact.claim, fact.quote),
+            "disputed": fact.id in latest.disputed,
             "cited_in": tuple(
-                parts.best_link(card) for card in {card.query_id: card for card, quote in found if quote.cited}.values()
+                parts.best_link(card) for card in {card.query_id: card for card, one, _ in found if fact.id in one.cited}.values()
             ),
             "found_for": parts.best_link(found_by),
             "found_at": found_by.reported_at or found_by.started_at,
@@ -381,7 +383,7 @@ def source_note(
             {
                 "report": parts.best_link(same[-1][0]),
                 "number": same[-1][1].number,
-                "quotes": same[-1][1].cited,
+                "quotes": len(same[-1][1].cited),
                 "at": same[-1][0].reported_at,
                 "earlier": len(same) - 1,
             }
