@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
+from html import escape, unescape
 from itertools import groupby
 from operator import itemgetter
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pipeline.site.pages import Counted, Entry, Link, ListPage, Site, SitePage, TagsPage, breadcrumbs
 from pipeline.site.paths import BROWSE, LISTS, NAMES, PLURALS, encoded, list_page, page_of, root_of, tag_list
@@ -198,3 +198,9 @@ def site_map(site: Site, pages: Iterable[tuple[str, str]]) -> bytes:
     for page, day in sorted(pages):
         lines.append(f"<url><loc>{_text(site.url)}{encoded(page)}</loc>{f'<lastmod>{day}</lastmod>' if day else ''}</url>")
     return "\n".join([*lines, "</urlset>\n"]).encode("utf-8", "replace")
+
+
+def mapped(data: bytes, url: str) -> set[str]:
+    """Return the pages of a site map that was made with this address."""
+    parts = data.decode("utf-8", "replace").split("<loc>")[1:]
+    return {unquote(unescape(part.partition("</loc>")[0]).removeprefix(url)) for part in parts}

@@ -151,14 +151,22 @@ class Build:
         self._problems: list[str] = []
         self._notices: list[str] = []
         known = kept.page_keys()
-        self._known_paths = known.keys() | set()
+        files = {f"{folder}/{name}".lstrip("/") for folder, found in pages.found.items() for name in found.files}
+        # Without the cache, the site's own map says which pages are ours: what a note said must not stay once it is private.
+        mapped = set() if known else lists.mapped(read(folders.site, lists.MAP) or b"", url)
+        ours = {path for path in files if path in mapped or path.startswith(f"{SEARCH}/")} if mapped else set()
+        self._known_paths = known.keys() | ours
+        # Of a new page that a killed build left, no build knows; and its note may be elsewhere or private since.
+        new = {path for path in files if "/." in f"/{path}" and path.endswith(".html.tmp")}
+        self._left_over = new | (files & set(map(_temporary, self._known_paths)))
         changed = {} if self._everything else pages.files
         self._known = {} if self._everything else {path: key for path, key in known.items() if key and path not in changed}
         self._public = self._decided(hidden)
 
     def run(self) -> SiteReport:
         """Bring the site up to date; return what was done."""
-        self._staged.discard(path for path in self._known_paths if self._drift.look(_temporary(path)))
+        for path in self._left_over:
+            (self._folders.site / path).unlink(missing_ok=True)
         try:
             notes = self._read_notes()
             site = Site(_TITLE, self._url, lists.navigation(notes.of_kind))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -178,12 +179,24 @@ def test_a_file_that_is_not_what_it_seems_is_made_again_when_it_is_to_change(
     assert scratch.files() == cold(scratch, tmp_path / "other")
 
 
-def test_what_a_killed_build_left_beside_the_pages_goes(scratch: Scratch) -> None:
+def test_what_a_killed_build_left_beside_the_pages_goes_also_of_a_page_that_no_build_finished(scratch: Scratch) -> None:
     whole = scratch.files()
-    (scratch.folder / "site" / "my" / ".mine.html.tmp").write_text("half")
+    for page in ("mine", "never-finished"):
+        (scratch.folder / "site" / "my" / f".{page}.html.tmp").write_text("half")
     (scratch.folder / "site" / "my" / ".own.tmp").write_text("somebody's own")
     scratch.build()
     assert scratch.files() == {**whole, "my/.own.tmp": b"somebody's own"}
+
+
+def test_a_note_that_was_made_private_while_the_cache_was_lost_is_nowhere_in_the_site(scratch: Scratch) -> None:
+    scratch.write("my/mine's.md", "Secret for a while")
+    scratch.build()
+    (scratch.folder / "site" / "own.html").write_text("somebody's own")
+    shutil.rmtree(scratch.folder / "state")
+    scratch.remove("my/mine's.md")
+    scratch.build()
+    own = scratch.files().pop("own.html")
+    assert {**cold(scratch, scratch.folder / "other"), "own.html": own} == scratch.files()
 
 
 def test_a_note_that_may_not_be_read_is_tried_again(scratch: Scratch) -> None:
