@@ -172,7 +172,7 @@ def _build_vault(workspace: Workspace, mode: Mode) -> Any:
         note_damage(read_all(store_of(folder), summaries_of(folder)).damaged.values())
     if mode == "check":
         return report
-    return replace(report, problems=(*report.problems, *vault_and_site.link_reports(workspace)))
+    return replace(report, left_alone=(*report.left_alone, *vault_and_site.link_reports(workspace)))
 
 
 def _print_notices(console: Console, report: Any) -> None:

@@ -76,7 +76,7 @@ def build(folder: Path, mode: Mode = "new", documents: Path | None = None) -> Bu
 
 
 def link_reports(workspace: Workspace) -> list[str]:
-    """Link each question in the vault's queue to its newest report; return what could not be written, and why.
+    """Link each question in the vault's queue to its newest report; return what was left alone, and why.
 
     What to link follows from the log alone, so a run that was killed is made good by the next run or build, and a second pass
     changes nothing. A note that changes meanwhile is left to the next build.
@@ -110,7 +110,7 @@ def link_reports(workspace: Workspace) -> list[str]:
             if fresh != data and tree.read(QUEUE_NOTE) == data:
                 tree.write(QUEUE_NOTE, fresh, durable=True)
         except (Obstacle, OSError, UnicodeDecodeError) as error:
-            return [f"vault/{QUEUE_NOTE}: its questions are not linked to their reports: {error}"]
+            return [f"{QUEUE_NOTE}: its questions are not linked to their reports: {error}"]
     return []
 
 

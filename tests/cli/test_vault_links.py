@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,15 @@ def test_a_line_that_is_edited_is_researched_again_and_then_linked_to_the_new_re
     assert space.research("run").code == 0
     assert "on disk? #torn mode:fast → [[reports/" in queue(space)
     assert queue(space) != edited
+
+
+def test_a_pipe_in_the_queue_s_place_is_named_and_fails_no_night(space: Workspace) -> None:
+    note = space.folder / "vault" / "my" / "Queue.md"
+    note.unlink()
+    os.mkfifo(note)
+    for command in ("run", "build"):
+        told = space.research("-q", command)
+        assert (told.code, "left alone: vault/my/Queue.md: its questions are not linked" in told.out + told.err) == (0, True)
 
 
 def test_a_queue_that_is_to_be_ignored_keeps_its_bytes(space: Workspace) -> None:
