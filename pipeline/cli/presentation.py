@@ -17,6 +17,7 @@ from pipeline.domain.state import (
     cost_of,
     outcome_of,
     status_words,
+    title_of,
     workers_in_order,
     working_seconds,
 )
@@ -105,7 +106,7 @@ _SAID: dict[type, Callable[[Any], str]] = {
     e.ChangesFound: lambda x: (
         f"{len(x.changes.added)} new, {len(x.changes.changed)} changed, {len(x.changes.gone)} gone, {x.changes.kept} unchanged"
     ),
-    e.ReportGenerated: lambda x: f"{x.title}: {counted(x.words, 'word')}, {_of(x.references, 'source')}",
+    e.ReportGenerated: lambda x: f"{x.title or 'passages'}: {counted(x.words, 'word')}, {_of(x.references, 'source')}",
     e.ResearchFailed: lambda x: f"not found: {x.reason}" if x.cause == e.NO_EVIDENCE else x.reason,
     e.StepFailed: lambda x: f"{x.step}: {x.error}: {x.message}",
     e.BranchMerged: _joined,
@@ -182,7 +183,7 @@ def shown(state: SessionState, report: str = "") -> dict[str, Any]:
         "calls": state.spent.calls,
         "runs": len(state.runs),
         "last_error": f"{last.step}: {last.error}: {last.message}" if last else "",
-        "title": state.report.title if state.report else "",
+        "title": title_of(state),
         "unused": [{"url": fact.url, "quote": fact.quote} for fact in unused_facts(state)],
     }
 

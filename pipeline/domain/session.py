@@ -11,7 +11,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.state import SessionState, cost_of, outcome_of, working_seconds
+from pipeline.domain.state import SessionState, cost_of, outcome_of, title_of, working_seconds
 from pipeline.domain.steps import FetchPage, SearchFor
 from pipeline.domain.summary import Summary
 from pipeline.domain.values import Paragraph, ReportSection
@@ -210,7 +210,7 @@ def summary_of(state: SessionState) -> Summary:
         started_at=state.started_at,
         ended_at=state.ended_at,
         end_reason=state.end_reason,
-        title=state.report.title if state.report else "",
+        title=title_of(state),
         facts=found["facts"],
         sources=found["sources"],
         calls=state.spent.calls,

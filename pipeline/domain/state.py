@@ -280,6 +280,11 @@ def outcome_of(state: SessionState) -> v.Outcome | Literal[""]:
     return said or ("passages" if not state.config.has_model else "answered")
 
 
+def title_of(state: SessionState) -> str:
+    """Return the title of the report, which a report of passages has from the question; "" without one."""
+    return state.report.title or state.query if state.report else ""
+
+
 def plan_of(
     perspectives: Sequence[Perspective], gap_round: int = 0, first_number: int = 0, *, validates: bool = True
 ) -> tuple[PlanNode, ...]:

@@ -253,7 +253,7 @@ class Library:
     def _report(self, session: Summary) -> Report:
         state = self._state(session)
         report, titles = state.report, {page.digest: clean(page.title) for page in state.pages.values()}
-        parts, cited = [f"# {clean(report.title if report else state.query)}"], dict[str, int]()
+        parts, cited = [f"# {clean((report and report.title) or state.query)}"], dict[str, int]()
 
         def sentence(text: str, facts: tuple[str, ...]) -> str:
             numbers = [cited.setdefault(name, len(cited) + 1) for name in facts if name in state.facts]

@@ -23,7 +23,7 @@ from pipeline.domain.state import (
 from pipeline.errors import ObjectMissing
 from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
 from pipeline.research.step_context import StepContext, StepResult
-from pipeline.text.cleaning import normalised, one_line
+from pipeline.text.cleaning import normalised
 from pipeline.text.questions import content_stems
 from pipeline.text.quotes import holds_quote
 from pipeline.text.ranking import TermStatistics
@@ -175,10 +175,8 @@ def report_of_passages(state: SessionState) -> e.ReportGenerated:
         )
         for number, (url, found) in enumerate(by_page.items(), start=1)
     )
-    title = one_line(state.query)  # with a capital first letter unless it begins with an identifier
-    first = title.split(" ", 1)[0]
     return e.ReportGenerated(
-        title=title[:1].upper() + title[1:] if first.isalpha() and first.islower() else title,
+        title="",
         summary=(_quoted(facts[0]),),
         sections=sections,
         references=references(state, tuple(map(_quoted, facts))),

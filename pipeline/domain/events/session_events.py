@@ -552,7 +552,7 @@ class ReportGenerated(EventBase):
     """The finished report. ``cut`` counts the sentences that were left out, which ``cut_sentences`` lists; older logs only count.
 
     ``lacks`` says in a few words what the user asked for and the evidence does not give; ``limits`` what could not be completed.
-
+    ``title`` is "" if it is the question.
     ``outcome`` is one of ``values.Outcome``; "" in older logs.
     """
 
