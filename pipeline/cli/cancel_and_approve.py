@@ -12,7 +12,7 @@ from pipeline.batch import session_lifecycle
 from pipeline.cli.command_parts import bring_up_to_date, session_named
 from pipeline.cli.run_environment import environment_of
 from pipeline.config.queue_file import contents, invalid
-from pipeline.config.yaml_reading import Fault, Faults, decoded, fault_at, listing, nodes, record
+from pipeline.config.yaml_reading import Fault, Faults, fault_at, listing, nodes, record
 from pipeline.domain.events.session_events import ResearchCancelled
 from pipeline.domain.values import Perspective
 from pipeline.ops.console_output import Console, end
@@ -59,7 +59,7 @@ def approve(console: Console, session: str, file: Path | None) -> None:
     if file:
         wanted = "start each perspective with `- name:` and give it questions: [..]"
         try:
-            root, faults = nodes(decoded(contents(file)))
+            root, _, faults = nodes(contents(file))
             if faults or root is None:
                 raise Faults(faults or [Fault(1, 1, "an empty file where the list of perspectives belongs", wanted)])
             views = listing(lambda node: record(_View, node), wanted, some=True)(root)

@@ -14,7 +14,6 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
@@ -32,35 +31,24 @@ Field = str | int | float | Sequence[str]
 @lru_cache(maxsize=4)
 def parse(data: bytes) -> tuple[Queue, tuple[y.Fault, ...]]:
     """Return the queue that ``data`` holds and its faults in order; what has a fault is left out of the queue."""
-    try:
-        text = y.decoded(data)
-    except y.Faults as error:
-        return Queue(), error.found
-    root, found = y.nodes(text)
-    faults, settings, queries = list(found), Settings(), tuple[Query, ...]()
+    root, text, faults = y.nodes(data)
+    settings, queries = Settings(), tuple[Query, ...]()
     if isinstance(root, MappingNode):
-        sections = _readable(root, dict.fromkeys(("settings", "queries"), lambda node: node), faults, empty=True)
+        is_whole = not faults
+        sections = y.members(root, dict.fromkeys(("settings", "queries"), lambda node: node), faults, empty=True)
         if "settings" in sections and not y.is_empty(sections["settings"]):
             readers = {key: one.read for key, one in y.keys_of(Settings).items()}
-            settings = Settings(**_readable(sections["settings"], readers, faults))
+            with y.noted(faults):
+                settings = Settings(**y.members(sections["settings"], readers, faults))
         if "queries" in sections:
             queries = _queries(sections["queries"], text, faults)
-        elif not found:
+        elif is_whole:
             faults += y.fault_at(root, "there is no list of questions", "add `queries:` and below it `- ` with a question").found
-    elif not found:
+    elif not faults:
         hint = "write `queries:` on a line, and below it `- ` with a question"
         message = f"{y.kind(root)} where `queries:` belongs" if root and not y.is_empty(root) else "the file is empty"
         faults.append(y.Fault(1, 1, message, hint))
     return Queue(settings, queries, texts.digest_of(data)), tuple(sorted(set(faults)))
-
-
-def _readable(node: Node, readers: dict[str, y.Reader], faults: list[y.Fault], *, empty: bool = False) -> dict[str, Any]:
-    """Return the values of a mapping's keys that can be read; what is wrong with the others is added to ``faults``."""
-    try:
-        return y.members(node, readers, empty=empty)
-    except y.Faults as error:
-        faults += error.found
-        return {name: value for name, value in error.values if name}
 
 
 def invalid(faults: Sequence[y.Fault], file: str) -> QueueInvalid:
@@ -117,39 +105,28 @@ def _queries(node: Node, source: str, faults: list[y.Fault]) -> tuple[Query, ...
         return ()
     found: list[tuple[Node, Query]] = []
     for child in node.value:
-        try:
+        with y.noted(faults):
             found.append((child, _entry(child, source)))
-        except y.Faults as error:
-            faults += error.found
 
     def manner(query: Query) -> Query:
         return replace(query, text="", id="", line=0, every=None, tags=(), priority=0, machine="")
 
-    asked: dict[str, list[int]] = defaultdict(list)
-    firsts: dict[int, int] = {}  # for the place of each entry that repeats another, that one's place
-    for place, (_, query) in enumerate(found):
-        same = asked[texts.spelling_free(query.text)]
-        # An entry with an id of its own may ask the same to have it researched in another way.
-        first = next((other for other in same if not query.id or manner(found[other][1]) == manner(query)), None)
-        if first is None:
-            same.append(place)
-        else:
-            firsts[place] = first
-    own = [query.text for place, (_, query) in enumerate(found) if place not in firsts and not query.id]
-    slugs = Counter(texts.slug(text, 40) for text in own)
-    named: list[Query] = []
-    lines: dict[str, int] = {}
+    without_id = {texts.spelling_free(query.text): texts.slug(query.text, 40) for _, query in found if not query.id}
+    slugs, asked, named = Counter(without_id.values()), defaultdict[str, list[Query]](list), dict[str, Query]()
     for place, (child, query) in enumerate(found):
-        if place in firsts:
-            query = replace(query, id=query.id or distinct_id(f"{query.text} {place}"), same_as=named[firsts[place]].id)
-        elif not query.id:
-            slug = texts.slug(query.text, 40)
-            query = replace(query, id=slug if slugs[slug] == 1 else distinct_id(query.text))
-        if first := lines.get(query.id.casefold()):
-            faults += y.fault_at(child, f"the id {query.id} is taken by line {first}", "give this one another id: `id: …`").found
-        lines.setdefault(query.id.casefold(), query.line)
-        named.append(query)
-    return tuple(named)
+        same, slug = asked[texts.spelling_free(query.text)], texts.slug(query.text, 40)
+        # An entry with an id of its own may ask the same to have it researched in another way.
+        first = next((other for other in same if not query.id or manner(other) == manner(query)), None)
+        if first:
+            query = replace(query, id=query.id or distinct_id(f"{query.text} {place}"), same_as=first.id)
+        else:
+            query = replace(query, id=query.id or (slug if slugs[slug] == 1 else distinct_id(query.text)))
+            same.append(query)
+        other = named.setdefault(query.id.casefold(), query)
+        if other is not query:
+            why = f"the id {query.id} is taken by line {other.line}"
+            faults += y.fault_at(child, why, "give this one another id: `id: …`").found
+    return tuple(named.values())
 
 
 def _entry(node: Node, source: str) -> Query:
@@ -167,8 +144,6 @@ def _entry(node: Node, source: str) -> Query:
         if not is_name and key.value.casefold() not in FIELDS:
             said = y.shown(f"{key.value}: {value.value}".strip())
             raise y.fault_at(key, f"{said} is read as a key and its value", 'put the question in quotes: "…"')
-    if "query" not in keys and not any(y.near(key, tuple(FIELDS)) == "query" for key in keys if key not in FIELDS):
-        raise y.fault_at(node, "an entry without a question", 'write `query: "…"`')
     return y.record(Query, node, id="", line=y.line_of(node))
 
 
@@ -237,11 +212,10 @@ def add_query(path: Path, text: str, refuse: Callable[[Queue], None] = lambda _q
 
 
 def _extended(before: bytes, text: str, said: Mapping[str, Field]) -> bytes:
-    source = y.decoded(before)
-    root, _ = y.nodes(source)
+    root, source, _ = y.nodes(before)
     sections = root.value if isinstance(root, MappingNode) else []
     listed = next(value for key, value in sections if isinstance(key, ScalarNode) and key.value == "queries")
-    written = {key: _written(value) for key, value in said.items()}
+    written = {key: y.quoted(value) for key, value in said.items()}
     if isinstance(listed, SequenceNode) and listed.flow_style:
         offset, entry = listed.end_mark.index - 1, y.quoted(text)
         if written:
@@ -262,9 +236,3 @@ def _extended(before: bytes, text: str, said: Mapping[str, Field]) -> bytes:
         entry = ("" if source[:offset].endswith(("\n", "\r")) else newline) + newline.join(lines) + newline
     mark = before[: len(before) - len(source.encode())]
     return mark + (source[:offset] + entry + source[offset:]).encode()
-
-
-def _written(value: Field) -> str:
-    if isinstance(value, str):
-        return y.quoted(value)
-    return str(value) if isinstance(value, int | float) else "[" + ", ".join(y.quoted(item) for item in value) + "]"

@@ -27,21 +27,45 @@ _OLDER_ROLES = {"work": "read"}  # by the name that an earlier version had
 _ID_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 _log = logging.getLogger("pipeline.config")
 
-_address = y.text_that(
-    lambda said: said.startswith(("http://", "https://")) and said.partition("://")[2][:1] not in ("", "/") and " " not in said,
-    "is no web address",
-    "start it with https:// or http://",
+
+def _is_address(said: str) -> bool:
+    return said.startswith(("http://", "https://")) and said.partition("://")[2][:1] not in ("", "/") and " " not in said
+
+
+def _is_contact(said: str) -> bool:
+    return said.isascii() and 2 < len(said) <= 200 and not set(" ()") & set(said)
+
+
+def _is_within(said: str) -> bool:
+    return not said.startswith("/") and ".." not in said.split("/")
+
+
+def _is_tag(said: str) -> bool:
+    """As Obsidian takes it: letters with their marks, digits, - and /."""
+    return any(map(str.isalpha, said)) and all(sign in "-_/" or category(sign)[0] in "LMN" for sign in said)
+
+
+def _is_source(said: str) -> bool:
+    return "://" not in said and ("/" in said or ("." in said and " " not in said.strip()))
+
+
+_address = y.text_that(_is_address, "is no web address", "start it with https:// or http://")
+_contact = y.text_that(_is_contact, "is no address", "write an e-mail address or a page: you@example.org")
+_within = y.text_that(_is_within, "is no folder of your documents", "write a folder of settings: corpus:, or one in it: notes/")
+tag = y.text_that(_is_tag, "is no tag", "use letters, digits, - and /, with one letter at least")
+_source = y.text_that(_is_source, "is no host and no folder", "write a host, as example.org, or a folder or document: notes/")
+_sources = y.listing(_source, "write a list of hosts and folders: [example.org, notes/]")
+_proxy = y.text_that(
+    lambda said: _is_address(said) and "@" not in said,
+    "a proxy is a web address without user and password",
+    "write http://HOST:PORT, and a password in HTTPS_PROXY",
+    secret=True,
 )
 _key_name = y.text_that(
     lambda said: said.isascii() and said.isupper() and said.isidentifier() and 2 < len(said) < 62,
     "key takes the name of an environment variable, never a key itself",
     "write the variable's name, such as MY_SERVER_API_KEY, and set it in the environment or in .env",
     secret=True,
-)
-_contact = y.text_that(
-    lambda said: said.isascii() and 2 < len(said) <= 200 and not set(" ()") & set(said),
-    "is no address",
-    "write an e-mail address or a page: you@example.org",
 )
 _zone = y.text_that(is_zone, "is no time zone that is known here", "write its name, as Europe/Berlin, or UTC or +02:00")
 
@@ -50,23 +74,6 @@ def _path(node: Node) -> str:
     return os.path.expanduser(y.text(node))  # noqa: PTH111 - where there is no such user, it leaves the text as it is
 
 
-_within = y.text_that(
-    lambda said: not said.startswith("/") and ".." not in said.split("/"),
-    "is no folder of your documents",
-    "write a folder of settings: corpus:, or one within it: notes/",
-)
-tag = y.text_that(
-    # A tag as Obsidian takes it: letters with their marks, digits, - and /.
-    lambda said: any(map(str.isalpha, said)) and all(sign in "-_/" or category(sign)[0] in "LMN" for sign in said),
-    "is no tag",
-    "use letters, digits, - and /, with one letter at least",
-)
-_SOURCES_WANTED = "write a list of hosts and folders: [example.org, notes/]"
-_source = y.text_that(
-    lambda said: "://" not in said and ("/" in said or ("." in said and " " not in said.strip())),
-    "is no host and no folder",
-    "write a host, such as example.org, or a folder or document with a slash: notes/",
-)
 _share = y.number(0, 1, "write a number from 0 to 1, such as 0.35")
 _count = y.whole(1, 999_999_999)
 _price = y.number(0, 999_999_999, "write an amount in USD, such as 0.25, or 0")
@@ -81,13 +88,6 @@ _folders = y.either(
 
 def _age(node: Node) -> timedelta:
     return FOREVER if node.value == "forever" else y.duration(node)
-
-
-def _proxy(node: Node) -> str:
-    if "@" in y.text(node):
-        hint = "write http://HOST:PORT here, and the password in HTTPS_PROXY"
-        raise y.fault_at(node, "a user or password does not belong here", hint)
-    return str(_address(node))
 
 
 def _store(node: Node) -> str:
@@ -108,11 +108,11 @@ def _roles(node: Node) -> tuple[tuple[str, str], ...]:
 def _embedding_model(node: Node) -> EmbeddingChoice:
     found = y.record(EmbeddingChoice, node)
     if bool(found.model) == bool(found.folder):
-        what = "with both a server and a folder" if found.model else "without a model"
-        raise y.fault_at(node, f"embeddings {what}", _EMBEDDINGS_WANTED)
+        raise y.fault_at(node, "embeddings need a folder, or a model on a server, and not both", _EMBEDDINGS_WANTED)
     return found
 
 
+_reasoner = y.either(y.choice("auto", "extractive"), lambda node: y.record(ModelChoice, node))
 _embeddings = y.either(y.choice("auto", "off", wanted=_EMBEDDINGS_WANTED), _embedding_model)
 
 
@@ -265,8 +265,8 @@ class Notify:
 class Sources:
     """Which sources may be read: hosts, which stand for their subdomains too, and folders or documents, which have a ``/``."""
 
-    allow: Annotated[tuple[str, ...], y.listing(_source, _SOURCES_WANTED)] = ()
-    deny: Annotated[tuple[str, ...], y.listing(_source, _SOURCES_WANTED)] = ()
+    allow: Annotated[tuple[str, ...], _sources] = ()
+    deny: Annotated[tuple[str, ...], _sources] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +298,7 @@ class Settings:
     ``vault_queue``: whether the questions in the vault are researched too. ``notify``: where a night's digest is posted.
     """
 
-    reasoner: Literal["auto", "extractive"] | ModelChoice = "auto"
+    reasoner: Annotated[Literal["auto", "extractive"] | ModelChoice, _reasoner] = "auto"
     search: Annotated[Literal["auto"] | tuple[str, ...], _search] = "auto"
     corpus: Annotated[tuple[str, ...], _folders] = ("corpus",)
     embeddings: Annotated[Literal["auto", "off"] | EmbeddingChoice, _embeddings] = "auto"

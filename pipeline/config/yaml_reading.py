@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import logging
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import time, timedelta
 from difflib import get_close_matches
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import chain
-from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import yaml
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
@@ -27,6 +27,7 @@ MAX_BYTES = 1_048_576
 _MAX_DEPTH = 20
 _QUOTES = 'put the text in quotes: "…"'
 _WHOLE = 'put the whole text in double quotes: "…", and write \\" for one inside'
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 T = TypeVar("T")
 
 # The parser's words → ours. The first that fits; True: the fault lies where the unfinished part began.
@@ -60,11 +61,20 @@ class Fault:
 
 
 class Faults(ValueError):
-    """What is wrong with a node and the nodes in it; ``values`` are those beside them that can be read."""
+    """What is wrong with a node and the nodes in it."""
 
-    def __init__(self, found: Sequence[Fault], values: Sequence[Any] = ()) -> None:
+    def __init__(self, found: Sequence[Fault]) -> None:
         super().__init__("; ".join(map(str, found)))
-        self.found, self.values = tuple(found), values
+        self.found = tuple(found)
+
+
+@contextmanager
+def noted(found: list[Fault]) -> Iterator[None]:
+    """Add the faults that are raised inside to ``found``."""
+    try:
+        yield
+    except Faults as error:
+        found += error.found
 
 
 def fault_at(node: Node, message: str, hint: str) -> Faults:
@@ -103,7 +113,7 @@ REMOVED = {
 _log = logging.getLogger("pipeline.config")
 
 
-def decoded(data: bytes) -> str:
+def _decoded(data: bytes) -> str:
     """Return the file's text without a byte order mark.
 
     Raises:
@@ -138,24 +148,23 @@ def _place(before: str) -> tuple[int, int]:
     return len(lines), len(lines[-1])
 
 
-def nodes(text: str) -> tuple[Node | None, tuple[Fault, ...]]:
-    """Return the root node (None: nothing in it), and the fault in the syntax.
+def nodes(data: bytes) -> tuple[Node | None, str, list[Fault]]:
+    """Return the root node (None: nothing in it), the file's text without a byte order mark, and the fault in it or its syntax.
 
     After one, the root is that of the text before the entry that has it, so that errors in earlier entries are reported as well.
     """
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    try:
-        return _usual(yaml.compose(text, Loader=loader), text), ()
-    except yaml.MarkedYAMLError as error:
-        fault = _explained(error, text)
-        lines = text.splitlines(keepends=True)
-        starts = (at for at in range(min(fault.line, len(lines)) - 1, 0, -1) if lines[at].lstrip(" ")[:2] == "- ")
+    found, root, text = list[Fault](), None, ""
+    with noted(found):
+        text = _decoded(data)
         try:
-            return _usual(yaml.compose("".join(lines[: next(starts, 0)]), Loader=loader), text), (fault,)
-        except (yaml.MarkedYAMLError, Faults):
-            return None, (fault,)
-    except Faults as error:
-        return None, error.found
+            root = _usual(yaml.compose(text, Loader=_LOADER), text)
+        except yaml.MarkedYAMLError as error:
+            found.append(_explained(error, text))
+            lines = text.splitlines(keepends=True)
+            starts = (at for at in range(min(found[0].line, len(lines)) - 1, 0, -1) if lines[at].lstrip(" ")[:2] == "- ")
+            with suppress(yaml.MarkedYAMLError, Faults):
+                root = _usual(yaml.compose("".join(lines[: next(starts, 0)]), Loader=_LOADER), text)
+    return root, text, found
 
 
 def _usual(node: Node | None, text: str, depth: int = 0) -> Node | None:
@@ -192,9 +201,9 @@ def _explained(error: yaml.MarkedYAMLError, text: str) -> Fault:
     return Fault(line, column, f"this is not valid YAML: {problem}", _QUOTES)
 
 
-def quoted(text: str) -> str:
-    """Return ``text`` as YAML in double quotes, on one line: whatever is in it, it is read as it is here."""
-    safe = json.dumps(text, ensure_ascii=False)
+def quoted(value: object) -> str:
+    """Return a text in double quotes, a number or a list as YAML on one line: whatever is in it, it is read as it is here."""
+    safe = json.dumps(value, ensure_ascii=False)
     return "".join(char if char.isprintable() or _is_readable(char) else f"\\u{ord(char):04x}" for char in safe)
 
 
@@ -229,8 +238,7 @@ def text(node: Node, wanted: str = "write a text") -> str:
     found = scalar(node, wanted)
     meaning = "" if found.style or not found.value else _MEANINGS.get(found.tag.rpartition(":")[2], "")
     if meaning:
-        what = f"{meaning} of base 60" if meaning == "a number" and ":" in found.value else meaning
-        raise fault_at(node, f"{shown(found.value)} without quotes is {what}, not text", f"write {quoted(found.value)}")
+        raise fault_at(node, f"{shown(found.value)} without quotes is {meaning}, not text", f"write {quoted(found.value)}")
     line = " ".join(found.value.split())
     # Controls, marks that turn the writing direction, and halves of characters.
     for char in line:
@@ -276,8 +284,6 @@ def number(low: float, high: float, wanted: str, of: Callable[[str], float] = fl
             value = of(found.value)
         except ValueError:
             raise fault_at(node, f"{kind(node)} where a number belongs", wanted) from None
-        if found.style:
-            raise fault_at(node, "a number in quotes", f"write {found.value} without quotes")
         if not low <= value <= high:
             raise fault_at(node, f"{found.value} is out of range", wanted)
         return value
@@ -303,14 +309,11 @@ def duration(node: Node) -> timedelta:
 
 
 def clock(node: Node) -> time:
-    """Read a time of day, ``"HH:MM"`` in quotes, perhaps with a zone: bare it is a number of base 60 to YAML 1.1."""
-    wanted = 'write it in quotes with two digits each: "06:30", or "06:30 Europe/Berlin"'
-    found = scalar(node, wanted)
-    moment = clock_of(found.value)
+    """Read a time of day, ``HH:MM``, perhaps with a zone."""
+    wanted = 'write it with two digits each: "06:30", or "06:30 Europe/Berlin"'
+    moment = clock_of(scalar(node, wanted).value)
     if moment is None:
         raise fault_at(node, f"{kind(node)} is no time of day", wanted)
-    if not found.style and found.value.count(":") == 1 and " " not in found.value:
-        raise fault_at(node, f"the time {found.value} without quotes is a number of base 60", f'write "{found.value}"')
     return moment
 
 
@@ -321,7 +324,13 @@ def listing(each: Reader, wanted: str = "write a list: [a, b]", *, some: bool = 
         if not isinstance(node, SequenceNode) or (some and not node.value):
             what = "an empty list" if isinstance(node, SequenceNode) else kind(node)
             raise fault_at(node, f"{what} where a list belongs", wanted)
-        return tuple(dict.fromkeys(_each((each, child) for child in node.value)))
+        values, found = dict[Any, None](), list[Fault]()
+        for child in node.value:
+            with noted(found):
+                values[each(child)] = None
+        if found:
+            raise Faults(found)
+        return tuple(values)
 
     return read
 
@@ -360,52 +369,39 @@ def _noticed(name: str) -> None:
     _log.warning("queries.yaml: the key %s is no longer used: %s", name, REMOVED[name])
 
 
-def members(node: Node, readers: dict[str, Reader], *, empty: bool = False) -> dict[str, Any]:
-    """Return the values of known keys. Keys that are unknown, given twice or, unless ``empty``, without a value are faults."""
-    seen: dict[str, int] = {}
+def members(
+    node: Node, readers: Mapping[str, Reader], found: list[Fault] | None = None, *, empty: bool = False
+) -> dict[str, Any]:
+    """Return the values of known keys. Keys that are unknown, given twice or, unless ``empty``, without a value are faults.
 
-    def field_of(pair: tuple[Node, Node]) -> tuple[str, Any]:
-        key, value = pair
-        if not isinstance(key, ScalarNode):
-            raise fault_at(key, f"{kind(key)} where a key belongs", "write a key, such as `mode:`")
-        name: str = key.value
-        if name == "<<" and not key.style:
-            raise fault_at(key, "merge keys are not used here", "write the values out")
-        if name in seen:
-            raise fault_at(key, f"the key {shown(name)} is given twice, first in line {seen[name]}", "keep one of the two")
-        seen[name] = line_of(key)
-        if name in REMOVED and name not in readers:
-            _noticed(name)
-            return "", None
-        if name not in readers:
-            meant = near(name, tuple(readers))
-            hint = f"did you mean {meant}?" if meant else f"known are: {', '.join(readers)}"
-            raise fault_at(key, f"the key {shown(name)} is not known here", hint)
-        if is_empty(value) and not empty:
-            raise fault_at(value, f"{name} has no value", "write one, or remove the line")
-        return name, readers[name](value)
-
-    return {name: value for name, value in _each((field_of, pair) for pair in _pairs_of(node)) if name}
+    Faults are added to ``found``, and the other values returned; without it they are raised.
+    """
+    seen, values, faults = dict[str, int](), dict[str, Any](), list[Fault]() if found is None else found
+    for key, value in _pairs_of(node):
+        with noted(faults):
+            name: str = scalar(key, "write a key, such as `mode:`").value
+            if name in seen:
+                raise fault_at(key, f"the key {shown(name)} is given twice, first in line {seen[name]}", "keep one of the two")
+            seen[name] = line_of(key)
+            if name in REMOVED and name not in readers:
+                _noticed(name)
+                continue
+            if name not in readers:
+                meant = near(name, tuple(readers))
+                hint = f"did you mean {meant}?" if meant else f"known are: {', '.join(readers)}"
+                raise fault_at(key, f"the key {shown(name)} is not known here", hint)
+            if is_empty(value) and not empty:
+                raise fault_at(value, f"{name} has no value", "write one, or remove the line")
+            values[name] = readers[name](value)
+    if faults and found is None:
+        raise Faults(faults)
+    return values
 
 
 def _pairs_of(node: Node) -> list[tuple[Node, Node]]:
     if not isinstance(node, MappingNode):
         raise fault_at(node, f"{kind(node)} where a mapping belongs", "indent what belongs to it: `key: value`")
     return cast("list[tuple[Node, Node]]", node.value)
-
-
-def _each(work: Any) -> list[Any]:
-    """Return what each function makes of its argument, or raise all their faults."""
-    values: list[Any] = []
-    found: list[Fault] = []
-    for function, argument in work:
-        try:
-            values.append(function(argument))
-        except Faults as error:
-            found += error.found
-    if found:
-        raise Faults(found, values)
-    return values
 
 
 class Key(NamedTuple):
@@ -428,19 +424,17 @@ def keys_of(cls: Any) -> dict[str, Key]:
     return found
 
 
-def _reader(hint: Any) -> Reader | None:
-    kinds: dict[Any, Reader] = {str: text, float: money, timedelta: duration, time: clock}
-    if hint is bool:
-        return lambda node: choice("true", "false")(node) == "true"
+def _reader(hint: Any) -> Any:
     if get_origin(hint) is Annotated:
-        return cast("Reader | None", hint.__metadata__[0])
-    if get_origin(hint) in (Union, UnionType):
-        parts = [_reader(part) for part in get_args(hint) if part is not NoneType]
-        return either(*cast("list[Reader]", parts)) if len(parts) > 1 else parts[0]
+        return hint.__metadata__[0]
     if get_origin(hint) is Literal:
         return choice(*get_args(hint))
-    if get_origin(hint) is tuple:
-        return listing(cast("Reader", _reader(get_args(hint)[0])))
     if is_dataclass(hint):
-        return lambda node: record(cast("type", hint), node)
-    return kinds[hint]
+        return partial(record, cast("type", hint))
+    if parts := get_args(hint):  # a list of the first, or that or nothing
+        return listing(_reader(parts[0])) if get_origin(hint) is tuple else _reader(parts[0])
+    return {str: text, float: money, timedelta: duration, time: clock, bool: _yes_or_no}[hint]
+
+
+def _yes_or_no(node: Node) -> bool:
+    return bool(choice("true", "false")(node) == "true")
