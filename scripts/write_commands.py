@@ -19,7 +19,7 @@ BEGINNING = """\
 
 This page is made from the help of the commands: `research COMMAND --help` prints the same. A `SESSION` is named by its id, or by
 the id of its question, which means the latest session; an `ID` is the id of a question. `research list` prints both. Results go
-to stdout, messages to stderr; [exit codes](every-night.md#exit-codes) are in the page on nights.
+to stdout, messages to stderr ([exit codes](every-night.md#exit-codes)).
 
 Options before the command:
 
@@ -40,8 +40,12 @@ def written() -> str:
 
 
 def _command(path: str, command: click.Command) -> Iterator[str]:
-    """Yield a command's usage, help and options, then its subcommands."""
+    """Yield a command's usage, help and options; of a group, those of its subcommands."""
     with click.Context(command, info_name=path) as context:
+        if isinstance(command, click.Group):
+            for name in command.list_commands(context):
+                yield from _command(f"{path} {name}", command.commands[name])
+            return
         pieces = [piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]"]
         first, *rest = (command.help or "").replace("\b\n", "").split("\n\n")
         yield f"\n**`{' '.join([path, *pieces])}`** {_line(first)}"
@@ -50,9 +54,6 @@ def _command(path: str, command: click.Command) -> Iterator[str]:
         if options := list(_options(command)):
             yield ""
             yield from options
-        if isinstance(command, click.Group):
-            for name in command.list_commands(context):
-                yield from _command(f"{path} {name}", command.commands[name])
 
 
 def _options(command: click.Command) -> Iterator[str]:
