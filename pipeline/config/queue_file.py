@@ -130,8 +130,6 @@ def _queries(node: Node, source: str, faults: list[y.Fault]) -> tuple[Query, ...
 
 
 def _entry(node: Node, source: str) -> Query:
-    if isinstance(node, SequenceNode):
-        raise y.fault_at(node, "a list where a question belongs", 'put a text with brackets in quotes: "[…]"')
     asked = [value for key, value in node.value if key.value == "query"] if isinstance(node, MappingNode) else [node]
     for one in asked:
         _refuse_cut_off(one, source)

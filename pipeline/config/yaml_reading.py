@@ -15,7 +15,6 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import time, timedelta
 from difflib import get_close_matches
 from functools import cache, lru_cache, partial
-from itertools import chain
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import yaml
@@ -24,7 +23,6 @@ from yaml import MappingNode, Node, ScalarNode, SequenceNode
 from pipeline.text.times import clock_of, length_of
 
 MAX_BYTES = 1_048_576
-_MAX_DEPTH = 20
 _QUOTES = 'put the text in quotes: "…"'
 _WHOLE = 'put the whole text in double quotes: "…", and write \\" for one inside'
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -77,13 +75,13 @@ def noted(found: list[Fault]) -> Iterator[None]:
         found += error.found
 
 
-def fault_at(node: Node, message: str, hint: str) -> Faults:
-    """Return a fault at the place of a node."""
+def fault_at(node: Node | yaml.Token, message: str, hint: str) -> Faults:
+    """Return a fault at the place of a node or a token."""
     return Faults([Fault(line_of(node), node.start_mark.column + 1, message, hint)])
 
 
-def line_of(node: Node) -> int:
-    """Return the line where a node begins, counted from 1."""
+def line_of(node: Node | yaml.Token) -> int:
+    """Return the line where a node or a token begins, counted from 1."""
     return int(node.start_mark.line) + 1
 
 
@@ -157,29 +155,18 @@ def nodes(data: bytes) -> tuple[Node | None, str, list[Fault]]:
     with noted(found):
         text = _decoded(data)
         try:
-            root = _usual(yaml.compose(text, Loader=_LOADER), text)
+            for token in yaml.scan(text, Loader=_LOADER):
+                if isinstance(token, yaml.AnchorToken | yaml.TagToken):
+                    sign = text[token.start_mark.index]
+                    raise fault_at(token, f"a text cannot start with {sign} unquoted", _QUOTES)
+            root = yaml.compose(text, Loader=_LOADER)
         except yaml.MarkedYAMLError as error:
             found.append(_explained(error, text))
             lines = text.splitlines(keepends=True)
             starts = (at for at in range(min(found[0].line, len(lines)) - 1, 0, -1) if lines[at].lstrip(" ")[:2] == "- ")
-            with suppress(yaml.MarkedYAMLError, Faults):
-                root = _usual(yaml.compose("".join(lines[: next(starts, 0)]), Loader=_LOADER), text)
+            with suppress(yaml.MarkedYAMLError):
+                root = yaml.compose("".join(lines[: next(starts, 0)]), Loader=_LOADER)
     return root, text, found
-
-
-def _usual(node: Node | None, text: str, depth: int = 0) -> Node | None:
-    """Return a node that has no anchor, no tag and no deep nesting in it."""
-    if node is None:
-        return None
-    if depth > _MAX_DEPTH:
-        raise fault_at(node, f"lists and mappings are nested more than {_MAX_DEPTH} deep", "write it flat")
-    sign = text[node.start_mark.index : node.start_mark.index + 1]
-    if sign in ("&", "!"):
-        raise fault_at(node, f"a text cannot start with {sign} unquoted", _QUOTES)
-    if not isinstance(node, ScalarNode):
-        for child in chain.from_iterable(node.value) if isinstance(node, MappingNode) else node.value:
-            _usual(child, text, depth + 1)
-    return node
 
 
 def _explained(error: yaml.MarkedYAMLError, text: str) -> Fault:
