@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.domain.reasoner_questions import Finding
 from pipeline.reasoners.passages import ReadPage
-from pipeline.research.quoted_facts import Found, facts_and_rejected
+from pipeline.research.quoted_facts import facts_and_rejected
 from tests.commanding import said
 
 # language: the sentence that answers, two others of its document, the question
@@ -70,10 +71,10 @@ def test_the_sentence_is_evidence_when_a_model_quotes_it_however_it_is_composed(
     answer, *others, asked = TEXTS[language]
     text = f"# {language}\n\n{others[0]} {answer} {others[1]}\n"
     page = ReadPage("corpus:a.md", language, "0" * 64, text)
-    facts, rejected = facts_and_rejected([Found(answer, "42", asked)], page)
+    facts, rejected = facts_and_rejected([(Finding(quote=answer, claim="42", question=asked), 1.0)], page)
     assert rejected == ()
     assert facts[0].quote.rstrip(".。।") in answer
-    assert facts_and_rejected([Found(unicodedata.normalize("NFD", answer), "42")], page)[1] == ()
+    assert facts_and_rejected([(Finding(quote=unicodedata.normalize("NFD", answer), claim="42"), 1.0)], page)[1] == ()
 
 
 @pytest.fixture(scope="module")

@@ -13,14 +13,14 @@ from pipeline.domain.agenda import pages_to_read
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.upkeep_events import Rated
 from pipeline.domain.findings import page_of, survey_statistics
-from pipeline.domain.reasoner_questions import ReadingQuestion, ShownPage, key_of
+from pipeline.domain.reasoner_questions import Finding, ReadingQuestion, ShownPage, key_of
 from pipeline.domain.report_parts import INSTRUCTIONS, USUAL_WINDOW, window_of
 from pipeline.domain.state import SessionState, Worker, workers_in_order
 from pipeline.domain.steps import PlainReading, ReadPages
 from pipeline.domain.values import Fact, Hit, Perspective, RejectedFact, ResearchConfig
 from pipeline.reasoners.passages import ReadPage, choose
 from pipeline.research.planning_and_searching import new_queries, today_of
-from pipeline.research.quoted_facts import Found, facts_and_rejected
+from pipeline.research.quoted_facts import facts_and_rejected
 from pipeline.research.step_context import StepContext, StepResult, paid, unusable
 from pipeline.text.cleaning import one_line, tokens
 from pipeline.text.page_sections import LEAST, Place, shown_parts, with_marks
@@ -71,11 +71,11 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
     rated = context.rated(state.query_id)  # before anything is paid for: it may raise
     answer = await context.answer(question)
     said = answer.value
-    found: dict[str, list[Found]] = {key: [] for key in pages}
+    found: dict[str, list[tuple[Finding, float]]] = {key: [] for key in pages}
     for place, finding in enumerate(said.findings):
         source = key if (key := key_of(finding.source)) in pages else "S1"
-        asked = questions.get(key_of(finding.question), "")
-        found[source].append(Found(finding.quote, finding.claim, asked, round(1 - place / (2 * len(said.findings)), 4)))
+        finding = finding.model_copy(update={"question": questions.get(key_of(finding.question), "")})
+        found[source].append((finding, round(1 - place / (2 * len(said.findings)), 4)))
     judged = {key: facts_and_rejected(found[key], source) for key, source in pages.items()}
     refused = sum(len(rejected) for _, rejected in judged.values())
     if refused and not any(facts for facts, _ in judged.values()):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
+from pipeline.domain.reasoner_questions import Finding
 from pipeline.domain.values import Fact, RejectedFact
 from pipeline.reasoners.passages import ReadPage
 from pipeline.text.cleaning import clean, normalised, one_line
@@ -19,17 +20,13 @@ MIN_QUOTE_WORDS = 3  # words
 _HEADER_WORDS = 8  # of a cell that names a column
 
 
-class Found(NamedTuple):
-    """What was found in a page, before its quote is looked for there; fields as in ``Fact``."""
+def facts_and_rejected(
+    found: Sequence[tuple[Finding, float]], page: ReadPage
+) -> tuple[tuple[Fact, ...], tuple[RejectedFact, ...]]:
+    """Return the facts of a page, each once, and what is none because the page does not say it.
 
-    quote: str
-    claim: str = ""
-    question: str = ""
-    relevance: float = 0.0
-
-
-def facts_and_rejected(found: Sequence[Found], page: ReadPage) -> tuple[tuple[Fact, ...], tuple[RejectedFact, ...]]:
-    """Return the facts of a page, each once, and what is none because the page does not say it."""
+    A finding stands beside its relevance, from 0 to 1; its question is in words.
+    """
     if not found:
         return (), ()
     facts: dict[str, Fact] = {}
@@ -38,7 +35,7 @@ def facts_and_rejected(found: Sequence[Found], page: ReadPage) -> tuple[tuple[Fa
     orders = [normalised(block.text) for block in blocks(page.text) if gives_orders(block.text)]
     plain = normalised(page.text)
     places = [_Place(0, "", ()), *_places(page.text, plain)]
-    for one in found:
+    for one, relevance in found:
         own, near = _own_words(one.quote, page)
         why = "" if own else "its quote is not in the page"
         parts = "".join(sign if sign.isalnum() else " " for sign in own)  # "pg_ctl stop" says as much as three words
@@ -61,7 +58,7 @@ def facts_and_rejected(found: Sequence[Found], page: ReadPage) -> tuple[tuple[Fa
                 claim=one_line(one.claim, 1_000) or one_line(own, 1_000),
                 anchor=place.anchor,
                 question=one_line(one.question, 400),
-                relevance=round(min(1.0, max(0.0, one.relevance)), 4),
+                relevance=relevance,
                 lead=place.header if needs_header else "",
                 start=start,
             )

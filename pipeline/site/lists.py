@@ -14,7 +14,7 @@ from itertools import groupby
 from operator import itemgetter
 from urllib.parse import unquote, urlsplit
 
-from pipeline.site.pages import Counted, Entry, Link, ListPage, Site, SitePage, TagsPage, breadcrumbs
+from pipeline.site.pages import Counted, Link, ListPage, Site, SitePage, TagsPage, breadcrumbs
 from pipeline.site.paths import BROWSE, LISTS, NAMES, PLURALS, encoded, list_page, page_of, root_of, tag_list
 from pipeline.site.vault_reading import Notes, Record, tag_page
 from pipeline.text.cleaning import clean, digest_of
@@ -95,7 +95,7 @@ class NoteList:
             description=title if month else f"{title}: {len(self.notes):,} in all",
             breadcrumbs=(*_home(root), *tags, *((Link(self.title, to[""]),) if month else ())),
             entries=tuple(
-                Entry(one.title, root + encoded(page_of(one.path)), one.kind, one.date, one.status, one.description, one.facts)
+                Link(one.title, root + encoded(page_of(one.path)), one.kind, one.date, one.status, one.description, one.facts)
                 for one in reversed(self.pages[month])
             ),
             total=0 if month else len(self.notes),

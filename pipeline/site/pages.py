@@ -28,12 +28,18 @@ _ADVICE = Advice("templates/site/README.md", "the site is as it was")
 
 
 class Link(NamedTuple):
-    """A link to another page. ``kind`` is that note's kind ("" if it is none), ``date`` its day as ``2026-11-21`` or ""."""
+    """A link to another page. ``kind`` is that note's kind ("" if it is none), ``date`` its day as ``2026-11-21`` or "".
+
+    In a list it has more of the note: ``status`` as in ``NotePage``; ``facts`` are telling properties, such as ``5 sources``.
+    """
 
     title: str
     href: str
     kind: str = ""
     date: str = ""
+    status: str = ""
+    description: str = ""
+    facts: Sequence[str] = ()
 
 
 class Property(NamedTuple):
@@ -123,18 +129,6 @@ class NotePage(SitePage):
     backlinks: tuple[tuple[str, tuple[Link, ...]], ...]
 
 
-class Entry(NamedTuple):
-    """One note in a list. ``facts`` are its few telling properties, such as ``5 sources``; ``status`` as in ``NotePage``."""
-
-    title: str
-    href: str
-    kind: str
-    date: str
-    status: str
-    description: str
-    facts: Sequence[str]
-
-
 @dataclass(frozen=True, slots=True)
 class Counted:
     """A month or a tag with the page of its notes; ``count`` of them."""
@@ -152,7 +146,7 @@ class ListPage(SitePage):
     page leads to the ``newest``.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[Link, ...]
     total: int
     years: tuple[tuple[str, tuple[Counted, ...]], ...]
     newest: Link | None

@@ -18,7 +18,7 @@ from pipeline.errors import LogError
 from pipeline.ports import Answer
 from pipeline.reasoners.passages import ReadPage
 from pipeline.research.page_reading import read_pages, sources_of
-from pipeline.research.quoted_facts import Found, facts_and_rejected
+from pipeline.research.quoted_facts import facts_and_rejected
 from pipeline.research.step_context import StepContext
 from pipeline.text.cleaning import digest_of
 from pipeline.text.passages import blocks
@@ -114,9 +114,8 @@ def test_of_a_page_of_which_several_headings_were_asked_for_a_gaps_reading_shows
 
 
 def _found(text: str, quote: str, shown: tuple[Span, ...] = ()) -> tuple[tuple[Fact, ...], tuple[RejectedFact, ...]]:
-    return facts_and_rejected(
-        [Found(quote, "It is so.")], ReadPage("corpus:a", "Logs", digest_of(text.encode()), text, shown=shown)
-    )
+    page = ReadPage("corpus:a", "Logs", digest_of(text.encode()), text, shown=shown)
+    return facts_and_rejected([(Finding(quote=quote, claim="It is so."), 1.0)], page)
 
 
 def test_the_pages_own_words_are_stored_however_a_model_copied_them() -> None:
