@@ -59,8 +59,8 @@ def consolidate(console: Console) -> None:
 def forget(console: Console, /, session: str | None, older_than: timedelta | None, by_settings: bool, **options: Any) -> None:
     """Remove SESSION or an import for good: its log and notes, what only it uses, and what nights, memory, talks say of it.
 
-    Or what is old, without asking: prompts and replies of models, pages that no report cites, logs of sessions, originals of
-    imports. Reports stay, and all of a session that is not consolidated, has not ended, or is the latest on a recurring question.
+    Or what is old, without asking: prompts and replies of models, pages that no report cites, logs of sessions. Reports stay, and
+    all of a session that is not consolidated, has not ended, or is the latest on a recurring question.
     """
     kind, dry_run, yes = options["kind"], options["dry_run"], options["yes"]
     by_age = older_than is not None or by_settings
@@ -100,9 +100,8 @@ def _by_age(console: Console, kind: str | None, older_than: timedelta | None, *,
         usage, plan = chosen()
         done = forgetting.prune(env.store, context, plan, usage)
         words = [counted(len(done.sessions), "session"), counted(done.pages, "page"), counted(done.exchanges, "exchange")]
-        words += [counted(done.originals, "original of an import", "originals of imports")] if done.originals else []
         checked = f"{done.bytes / 1e6:.1f} MB freed, {counted(done.quotes, 'quote')} checked before"
-        some = done.sessions or done.pages or done.exchanges or done.originals
+        some = done.sessions or done.pages or done.exchanges
         lines = ["what an interrupted run of this began was finished"] if finished else []
         lines += [f"forgotten by age: {', '.join(words)}; {checked}" if some else "nothing is old enough", *_kept_lines(plan)]
         lines += [f"  left: {name}: {why}" for name, why in done.left.items()]

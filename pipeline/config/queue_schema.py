@@ -242,15 +242,11 @@ class EmbeddingChoice(RerankerChoice):
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """How long exchanges, pages and the logs of sessions are kept, counted from the session's end.
-
-    ``originals`` are those of imports, counted from the import.
-    """
+    """How long exchanges, pages and the logs of sessions are kept, counted from the session's end."""
 
     exchanges: Annotated[timedelta, _age] = timedelta(days=30)
     pages: Annotated[timedelta, _age] = FOREVER
     sessions: Annotated[timedelta, _age] = FOREVER
-    originals: Annotated[timedelta, _age] = FOREVER
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,6 +106,7 @@ REMOVED = {
     "questions": "mcp: {cost_usd: …} caps what other programs queue",
     "each_usd": "each may cost 0.25 USD, and mcp: {cost_usd: …} caps all that other programs queue",
     "timeout": "write limits: {deadline: …}, or run it with --deadline",
+    "originals": "research forget IMPORT removes an import with its original",
     "machine": "set RESEARCH_MACHINE in the environment or in .env",
 }
 _log = logging.getLogger("pipeline.config")

@@ -75,7 +75,7 @@ def kept_events(history: Sequence[e.EventBase], state: SessionState) -> tuple[e.
     return tuple(sorted([*kept, summary], key=lambda event: event.version))
 
 
-Prunable = Literal["exchanges", "pages", "sessions", "originals"]
+Prunable = Literal["exchanges", "pages", "sessions"]
 PRUNABLE: tuple[Prunable, ...] = get_args(Prunable)
 OPEN, UNCONSOLIDATED, LATEST = "not ended yet", "not consolidated at its present version", "the latest on a recurring question"
 AT_ONCE = 500  # objects under one tombstone
@@ -112,11 +112,10 @@ def used_by(events: Iterable[bytes]) -> Used:
 
 @dataclass
 class Usage:
-    """The objects that each stream names, how many name each, when each original was imported, unreadable streams."""
+    """The objects that each stream names, how many name each, unreadable streams."""
 
     streams: dict[str, Used] = field(default_factory=dict)
     users: Counter[str] = field(default_factory=Counter)
-    imported: dict[str, str] = field(default_factory=dict)
     unreadable: list[str] = field(default_factory=list)
 
     def only(self, streams: Iterable[str]) -> set[str]:
@@ -141,10 +140,6 @@ def read_usage(store: EventStore) -> Usage:
             continue
         usage.streams[name] = used_by(record.data for record in records)
         usage.users.update(usage.streams[name].all)
-        for record in records:
-            if record.type == "research.imported":
-                digest = json.loads(record.data)["digest"]
-                usage.imported[digest] = max(usage.imported.get(digest, ""), record.at)
     return usage
 
 
@@ -166,12 +161,11 @@ class PrunePlan:
     sessions: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
     exchanges: tuple[str, ...] = ()
-    originals: tuple[str, ...] = ()
     kept: Mapping[str, int] = field(default_factory=dict)
 
 
 def plan(known: Known, ages: Mapping[Prunable, timedelta | None], now: datetime) -> PrunePlan:
-    """Return what may be pruned at ``now``: of each kind what is at least so old, since the session's end or the import. Pure.
+    """Return what may be pruned at ``now``: of each kind what is at least so old, since the session's end. Pure.
 
     Never: what is not consolidated at its present version; a session that is open, waits for approval, or is the latest on a
     recurring question; a page that an unpruned report cites; an object that a talk or an unreadable session may name.
@@ -191,12 +185,10 @@ def plan(known: Known, ages: Mapping[Prunable, timedelta | None], now: datetime)
     cited = {x for name, used in usage.streams.items() if name not in go and name not in known.pruned for x in used.cited}
     of = {name: usage.only(old[name] - held.keys()) for name in ("pages", "exchanges")}
     named = {name: {x for used in usage.streams.values() for x in getattr(used, name)} for name in of}
-    originals = usage.only(name for name in usage.streams if kind_of(name) == "import")
     return PrunePlan(
         tuple(sorted(go)),
         tuple(sorted(of["pages"] & named["pages"] - cited)),
         tuple(sorted(of["exchanges"] & named["exchanges"])),
-        tuple(sorted(x for x, at in usage.imported.items() if x in originals and is_old("originals", at))),
         dict(Counter(held[name] for name in sessions | old["exchanges"] if name in held)),
     )
 
@@ -208,7 +200,6 @@ class Pruned:
     sessions: list[str] = field(default_factory=list)
     pages: int = 0
     exchanges: int = 0
-    originals: int = 0
     bytes: int = 0
     quotes: int = 0
     left: dict[str, str] = field(default_factory=dict)
@@ -230,7 +221,7 @@ def prune(store: EventStore, context: RunContext, chosen: PrunePlan, usage: Usag
                 raise
             except LogError as error:
                 done.left[name] = error.message
-        kinds: tuple[Literal["pages", "exchanges", "originals"], ...] = ("pages", "exchanges", "originals")
+        kinds: tuple[Literal["pages", "exchanges"], ...] = ("pages", "exchanges")
         for kind in kinds:  # some hundreds under each tombstone
             stored = tuple(digest for digest in getattr(chosen, kind) if store.objects.size(digest))
             for start in range(0, len(stored), AT_ONCE):
