@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.records import Tombstones
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.upkeep_events import NoteHidden, NoteMoved, NoteShown, Ratings
 from pipeline.ports import EventStore
@@ -153,10 +154,13 @@ class Identity:
     its id; "" if it is hidden.
     """
 
-    def __init__(self, decisions: Decisions, kept: Kept, tree: Tree, notes: Iterable[KnownNote], places: Places) -> None:
-        self._decisions, self._kept, self._tree = decisions, kept, tree
+    def __init__(
+        self, decisions: Decisions, kept: Kept, tree: Tree, notes: Iterable[KnownNote], places: Places, stones: Tombstones
+    ) -> None:
+        self._decisions, self._kept, self._tree, self._stones = decisions, kept, tree, stones
         self._found, self._tops = places.found, places.tops
-        self._before = {name: note for name, note in places.known.items() if not is_retired(name)}
+        kinds = {name: note for name, note in places.known.items() if not is_retired(name)}
+        self._before = {name: note for name, note in kinds.items() if not self._is_forgotten(name)}
         self._gone = places.known.keys() - self._before.keys()
         before = {name: note.path for name, note in self._before.items()}
         self._notes = {note.id: note._replace(path=before.get(note.id, "")) for note in notes}
@@ -262,6 +266,18 @@ class Identity:
         """Return the notes of kinds that are no longer made, by path, with their kinds; copies in ``my/`` are a person's."""
         notes = ((path, name) for name, paths in self._found.items() if is_retired(name) for path in paths)
         return {path: name.partition(":")[0] for path, name in notes if not path.startswith(f"{OWN}/")}
+
+    def of_forgotten(self) -> set[str]:
+        """Return the files of notes of forgotten sessions, as a merge brings them back; copies in ``my/`` are a person's."""
+        return {
+            path
+            for name in filter(self._is_forgotten, self._found)
+            for path in self._found[name]
+            if not path.startswith(f"{OWN}/")
+        }
+
+    def _is_forgotten(self, note: str) -> bool:
+        return self._stones.is_forgotten(note.partition(":")[2].partition("/")[0])
 
     def remember(self, left: Collection[str]) -> None:
         """Store where all notes are; ``left`` are the files that are no longer generated, but still there.

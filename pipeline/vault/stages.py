@@ -112,7 +112,7 @@ class Build:
                 for part in self._parts
                 for kind, path, key in part.notes
             ]
-            self._identity = Identity(self._decisions, self.kept, self._tree, notes, places)
+            self._identity = Identity(self._decisions, self.kept, self._tree, notes, places, self.store.tombstones())
             placed = self._identity.placed(self._rendered_files())
             stale = self._stale_files(placed)
             placed, links = taken_over(self._tree, placed, {} if self._values.problems else self._orphans)
@@ -303,7 +303,7 @@ class Build:
                     self._values.problems.append(f"the notes of {name}: {_LOST}")
         retired, now = self._identity.retired(), {one.path for one in placed}
         stale = {path for path, (owner, _) in known.items() if owner in self._made or owner in gone}
-        stale = (stale | retired.keys()) - now
+        stale = (stale | retired.keys() | self._identity.of_forgotten()) - now
         united = {path for one in placed for path in one.doubles}  # another place of a note that is still made
         notes = ((path, *known[path]) for path in stale - united if path.endswith(".md") and path in known)
         self._orphans = retired | {path: kind for path, owner, kind in notes if is_retired(kind) or owner not in gone}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,30 @@ def test_forget_asks_first_and_then_says_what_becomes_of_the_question(workspace:
     assert "forgotten" in said(workspace, "list").out
     assert said(workspace, "verify").code == 0
     assert said(workspace, "build", "--check", "--no-site").code == 0
+
+
+def test_notes_of_a_forgotten_session_that_a_merge_brings_back_go_and_a_person_s_words_are_in_the_attic(workspace: Path) -> None:
+    assert said(workspace, "build").code == 0
+    notes = {path: path.read_text() for path in (workspace / "vault").rglob("*question-1*.md")}
+    assert said(workspace, "forget", "q1", "--yes").code == 0
+    for path, text in notes.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace("%% begin notes %%", "%% begin notes %%\nmy words", 1) if "reports" in path.parts else text)
+    assert said(workspace, "build").code == 0
+    assert [path for path in notes if path.exists()] == []
+    assert ["my words" in path.read_text() for path in (workspace / "vault" / "attic").iterdir()] == [True]
+
+
+def test_a_person_s_copy_of_a_note_does_not_take_its_place_when_another_machine_forgets_it(workspace: Path) -> None:
+    assert said(workspace, "build").code == 0
+    (note,) = (workspace / "vault" / "reports").rglob("*.md")
+    note.rename(workspace / "vault" / "my" / "copy.md")
+    other = shutil.copytree(workspace, workspace.with_name("other"))
+    assert said(other, "forget", "q1", "--yes").code == 0
+    shutil.rmtree(other / "vault")
+    assert said(workspace, "merge", str(other)).code == 0
+    assert (workspace / "vault" / "my" / "copy.md").exists()
+    assert not (workspace / "events" / "vault").exists()
 
 
 def test_a_question_goes_on_when_an_earlier_session_on_it_is_forgotten(tmp_path: Path) -> None:
