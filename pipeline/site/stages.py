@@ -382,7 +382,7 @@ class Build:
         """
         self._kept.put("pages", ((path, -1, -1, "") for path in self._staged.paths))
         self._kept.keep(paths.SETTLED, "")
-        self._kept.checkpoint()
+        self._kept.commit()
         written = self._staged.put_in_place()
         stale = sorted(self._known_paths - self._keys.keys())
         removed = tuple(path for path in stale if self._staged.remove(path))

@@ -94,11 +94,6 @@ class Files(Manifest):
         """Return owner and kind of every file, by path."""
         return {path: (owner, kind) for path, owner, kind in self._base.execute("SELECT path, owner, kind FROM files")}
 
-    def count(self) -> int:
-        """Return how many files there are."""
-        (found,) = self._base.execute("SELECT count(*) FROM files").fetchone()
-        return int(found)
-
     def find(self, path: str) -> BuiltFile | None:
         """Return what is stored about a file."""
         select = "SELECT path, owner, kind, digest, size, mtime FROM files WHERE path = ?"
@@ -107,7 +102,8 @@ class Files(Manifest):
 
     def put(self, files: Iterable[BuiltFile]) -> None:
         """Store files as the build left them."""
-        put_rows(self._base, "files", ((one.path, one.owner, one.kind, "", "[]", *one[3:]) for one in files))
+        rows = ((one.path, one.owner, one.kind, "", "[]", *one[3:]) for one in files)
+        self._base.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
 
 class KnownNote(NamedTuple):
@@ -175,12 +171,7 @@ class Kept:
         self._base.close()
 
     def commit(self) -> None:
-        """Store the changes."""
-        if self._base.in_transaction:
-            self._base.commit()
-
-    def checkpoint(self) -> None:
-        """Store the changes so far, and go on."""
+        """Store the changes so far."""
         self._base.commit()
         self._base.execute("BEGIN IMMEDIATE")
 
@@ -196,32 +187,25 @@ class Kept:
 
     def put(self, table: str, rows: Iterable[Sequence[object]]) -> None:
         """Store rows in one of the ``_TABLES``; each replaces what is there under its first value."""
-        put_rows(self._base, table, rows)
+        for row in rows:
+            marks = ", ".join("?" * len(row))
+            self._base.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)  # noqa: S608 - our own names
+
+    def drop(self, table: str, key: str, values: Iterable[str]) -> None:
+        """Delete the rows of a table whose column ``key`` has one of these values."""
+        self._base.executemany(f"DELETE FROM {table} WHERE {key} = ?", ((value,) for value in values))  # noqa: S608 - our own names
 
     def summaries(self) -> dict[str, tuple[str, bytes]]:
         """Return mark and summary of each stream by its id."""
         return {stream: (mark, value) for stream, mark, value in self._base.execute("SELECT * FROM summaries")}
 
-    def drop_summaries(self, streams: Iterable[str]) -> None:
-        """Delete the summaries of streams."""
-        self._base.executemany("DELETE FROM summaries WHERE stream = ?", ((stream,) for stream in streams))
-
     def made(self) -> dict[str, str]:
         """Return the digest of what files were made from, by their owner."""
         return dict(self._base.execute("SELECT * FROM made"))
 
-    def put_made(self, made: Mapping[str, str]) -> None:
-        """Store the digests of what files were made from; "": they are to be made again, or no longer made."""
-        self.put("made", made.items())
-        self._base.execute("DELETE FROM made WHERE digest = ''")
-
     def notes(self) -> dict[str, KnownNote]:
         """Return all notes by id."""
         return {row[0]: KnownNote(*row) for row in self._base.execute("SELECT * FROM notes ORDER BY id")}
-
-    def drop_notes(self, ids: Iterable[str]) -> None:
-        """Delete notes that are no longer generated."""
-        self._base.executemany("DELETE FROM notes WHERE id = ?", ((name,) for name in ids))
 
     def records(self) -> dict[str, tuple[Look, str]]:
         """Return size, time and value of each file of the vault that the site read, by path."""
@@ -236,12 +220,6 @@ class Kept:
     def page_keys(self) -> dict[str, str]:
         """Return the digest of what each file of the site was made from, by path."""
         return dict(self._base.execute("SELECT path, key FROM pages"))
-
-
-def put_rows(base: sqlite3.Connection, table: str, rows: Iterable[Sequence[object]]) -> None:
-    """Store rows in a table; each replaces the row with the same key."""
-    for row in rows:
-        base.execute(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608 - our own names
 
 
 def with_kept(folder: Path, layout: str, build: Callable[[Kept], T]) -> T:

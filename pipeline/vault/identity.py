@@ -286,7 +286,7 @@ class Identity:
         """
         now = {name: note._replace(path=self.paths[name]) for name, note in self._notes.items()}
         still = {name: note for name, note in self._before.items() if note.path in left and not self.paths.get(name)}
-        self._kept.drop_notes(self._gone | (self._before.keys() - now.keys() - still.keys()))
+        self._kept.drop("notes", "id", self._gone | (self._before.keys() - now.keys() - still.keys()))
         self._kept.put("notes", (note for name, note in (now | still).items() if note != self._before.get(name)))
 
     @property

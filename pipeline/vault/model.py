@@ -482,7 +482,7 @@ class Values:
         self.batches: dict[str, Batch] = self._read(known, "batch", "the night of", Batch, partial(batch_of, store))
         self.talks: dict[str, TalkState] = self._read(known, "talk", "what was asked in", TalkState, partial(read_talk, store))
         self.imports: dict[str, str] = self._read(known, "import", "the note of", str, self._import)
-        kept.drop_summaries(known.keys() - marks.keys())
+        kept.drop("summaries", "stream", known.keys() - marks.keys())
 
     def _read(
         self, known: Mapping[str, tuple[str, bytes]], kind: Kind, what: str, of: Any, make: Callable[[str], Any]
@@ -499,7 +499,7 @@ class Values:
                 found[name] = value = make(name)
             except LogError as error:
                 self.problems.append(f"{what} {name}: {error}; run `research verify` for details")
-                self._kept.drop_summaries([name])
+                self._kept.drop("summaries", "stream", [name])
                 continue
             self._kept.put("summaries", [(name, mark, stored.dump_json(value))])
         return {name: value for name, value in found.items() if value is not None}

@@ -313,15 +313,15 @@ class Build:
         """Keep what is done and what is left to do; return the report. In a person's ``own`` files links were changed."""
         left = stale - writer.left.keys()
         is_done = not left and not self._waits and not self._values.problems and not writer.problems and not writer.refused
-        made = self._made | dict.fromkeys((fresh.owner for fresh in writer.refused), "")
-        gone = self.kept.made().keys() - {part.owner for part in self._parts}
-        self.kept.put_made(dict.fromkeys(gone, "") | made)
+        to_do = (self.kept.made().keys() - {part.owner for part in self._parts}) | {fresh.owner for fresh in writer.refused}
+        self.kept.put("made", self._made.items())
+        self.kept.drop("made", "owner", to_do)
         self._identity.remember(left)
         self.kept.keep(SETTLED, self.settled if is_done else "")
         self._drift.record(writer.left)
         return BuildReport(
             tuple(sorted([*writer.written, *own])),
-            self.kept.files.count() - len(writer.written),
+            len(self.kept.files.all()) - len(writer.written),
             tuple(sorted(writer.removed)),
             tuple(sorted(writer.set_aside)),
             tuple(self._values.problems),
