@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import pyromark
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 from pyromark import Options
 
@@ -29,13 +28,14 @@ from pipeline.domain.events.session_events import PageRead
 from pipeline.domain.findings import sheet_of
 from pipeline.domain.values import Fact
 from pipeline.errors import SystemRefused, UsageError
-from pipeline.system.files import read_bytes, read_text, write
+from pipeline.system.files import read_bytes, write
 from pipeline.text.addresses import path_of
 from pipeline.text.cleaning import one_line
 from pipeline.vault.model import key_of, readings_by_url, stored_cards
 from pipeline.vault.note import BETWEEN_NAMES, block_id, citekey
 from pipeline.vault.output.escaping import SIGNS, WIKILINK, address, inert, linked_host, web_address
 from pipeline.vault.output.harmless_markdown import flat
+from pipeline.vault.output.templates import shipped
 from pipeline.vault.output.user_text import BOX
 
 _LONG_TAIL = 12  # hex digits of an address, where shorter ends of two keys are equal
@@ -203,10 +203,8 @@ def page(title: str, text: str) -> str:
 
     The texts are harmless Markdown already; and whatever a template says, the page allows no browser to load or run anything.
     """
-    shell = read_text(Path(__file__).parent / "export.html.j2")
-    template = Environment(autoescape=True, undefined=StrictUndefined).from_string(shell)
-    body = pyromark.html(text, options=_MARKDOWN)
-    return template.render(title=title, body=Markup(body))  # noqa: S704 - see above
+    body = Markup(pyromark.html(text, options=_MARKDOWN))  # noqa: S704 - see above
+    return shipped("export.html.j2", title=title, body=body)
 
 
 def converted(data: bytes, form: str, about: Mapping[str, str]) -> bytes:

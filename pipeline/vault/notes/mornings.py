@@ -15,33 +15,23 @@ from typing import Any, Literal, get_args
 
 from pipeline.domain.events.night_events import QueryEnded
 from pipeline.domain.events.records import is_about, kind_of
-from pipeline.domain.state import COUNTED_OUTCOMES, OUTCOME_WORDS, status_words
+from pipeline.domain.state import COUNTED_OUTCOMES, status_words
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text import translations
 from pipeline.text.cleaning import clean, one_line
-from pipeline.text.times import clock_at, timestamp
+from pipeline.text.times import timestamp
 from pipeline.text.wording import bill, duration, money
 from pipeline.vault.model import Card, News, Night, VaultModel, batch_of, nights_from, read_card
 from pipeline.vault.note import HOME, Note, View, grouped
 from pipeline.vault.notes.parts import best_link, cited, properties_of, topic_links, topic_of, topic_path
 from pipeline.vault.output.escaping import Inert, Link, sentence
+from pipeline.vault.output.templates import shipped
 from pipeline.vault.output.writer import COPY, GeneratedFile
 
-MOST_OLDER, MOST_ATTENTION, MOST_TOPICS = 20, 10, 20  # that the home note lists
 MOST_LOST = 3  # documents that are gone; the rest is counted
-_NIGHTS, _WIDE, _HIGH, _STEP = 30, 600, 72, 20  # pixels
-# From the foot of a bar to its top; the colours are told apart on light and on dark ground, and by brightness alone.
-_COLOURS = {
-    "answered": ("#2f8f5b", "green"),
-    "in-part": ("#7cc29a", "light green"),
-    "passages": ("#5b8bd0", "blue"),
-    "not-found": ("#c9a227", "yellow"),
-    "failed": ("#b5493a", "red"),
-    "open": ("#8a8a8a", "grey"),
-}
-
-_OTHER = {"failed": "failed", "open": "unfinished"}
+_NIGHTS = 30  # in the picture
+_OUTCOMES = {**COUNTED_OUTCOMES, "failed": "failed", "open": "unfinished"}
 
 Group = Literal["changed", "answered", "passages", "quiet", "not-found", "failed", "open"]
 # The sections of the digest.
@@ -81,8 +71,8 @@ def ended_as(status: str, card: Card | None) -> str:
 
 def outcome_words(outcomes: Iterable[str]) -> str:
     """Return how many questions ended how: ``3 answered, 2 with passages, 1 not found``."""
-    counts, words = Counter(outcomes), {**COUNTED_OUTCOMES, **_OTHER}
-    return ", ".join(f"{counts[name]:,} {word}" for name, word in words.items() if counts[name]) or "nothing was due"
+    counts = Counter(outcomes)
+    return ", ".join(f"{counts[name]:,} {words}" for name, words in _OUTCOMES.items() if counts[name]) or "nothing was due"
 
 
 def standing_words(card: Card) -> str:
@@ -120,8 +110,7 @@ def entry_of(model: VaultModel, card: Card, new: Sequence[str] = ()) -> View:
         "first": cited(model, card.answer) if card.answer else None,
         "standing": standing_words(card),
         "news": news_words(card.news) if card.news else "",
-        "question": next(iter(card.open), ""),
-        "more_questions": max(0, len(card.open) - 1),
+        "open": card.open,
         "earlier": len(model.reported_before(card)),
     }
 
@@ -154,24 +143,15 @@ def night_view(model: VaultModel, night: Night) -> View:
         elif card and card.id not in model.hidden:
             new = card.news.first if card.news else ()
             found[group].append(best_link(card) if group == "quiet" else entry_of(model, card, new))
-    skipped = grouped((entry.reason, entry.query) for entry in night.left_out.values())
     cost = night.cost
     return {
         "title": f"Night of {translations.day(night.date)}",
         "words": _words(night, _outcomes(model, night).elements()),
         **{group.replace("-", "_"): rows for group, rows in found.items()},
-        "skipped": [{"reason": reason, "queries": queries} for reason, queries in skipped.items()],
+        "skipped": tuple(night.left_out.values()),
         "not_made": night.not_made,
         "unread": night.batches[-1].started.unread,
-        "zone": night.batches[-1].zone or "UTC",
-        "batches": [
-            {
-                "started": clock_at(batch.started.at, batch.zone),
-                "ended": clock_at(batch.end.at, batch.zone) if batch.end else "",
-                "due": len(batch.started.due),
-            }
-            for batch in night.batches
-        ],
+        "batches": night.batches,
         "seconds": night.seconds,
         "cost": bill(cost.charged_usd, cost.assumed_usd, cost.expected_usd),
     }
@@ -188,12 +168,11 @@ def home_note(model: VaultModel) -> Note:
     named = sorted(topics, key=lambda topic: (-len(of_questions(topics[topic])), topic))
     reports = [card for card in cards if card.has_report and card.id not in model.hidden]
     own = {"reports": len(reports), "sessions": len(cards), "sources": len({url for card in reports for url in card.cited})}
-    seen, words = {name for night in model.nights[-_NIGHTS:] for name in _outcomes(model, night)}, {**OUTCOME_WORDS, **_OTHER}
     view = {
         "title": "Research",
         "night": night_view(model, last) if last else None,
         "night_link": Link(f"nights/{last.date}", translations.day(last.date)) if last else None,
-        "picture": ", ".join(f"{words[name]} {colour}" for name, (_, colour) in _COLOURS.items() if name in seen),
+        "outcomes": sorted({name for night in model.nights[-_NIGHTS:] for name in _outcomes(model, night)}),
         "attention": [
             {
                 "session": best_link(card),
@@ -201,14 +180,10 @@ def home_note(model: VaultModel) -> Note:
                 "reason": card.end_reason,
                 "at": card.ended_at or card.started_at,
             }
-            for card in unanswered[:MOST_ATTENTION]
+            for card in unanswered
         ],
-        "more_attention": max(0, len(unanswered) - MOST_ATTENTION),
-        "older": tuple(map(best_link, older[:MOST_OLDER])),
-        "not_found": tuple(best_link(card) for card in older[:MOST_OLDER] if card.outcome == "not-found"),
-        "more_older": max(0, len(older) - MOST_OLDER),
-        "topics": topic_links(topic_title(topic, topics[topic]) for topic in named[:MOST_TOPICS]),
-        "more_topics": max(0, len(named) - MOST_TOPICS),
+        "older": [{"link": best_link(card), "outcome": card.outcome} for card in older],
+        "topics": topic_links(topic_title(topic, topics[topic]) for topic in named),
         "reports": own["reports"],
         "sources": len(model.sources),
     }
@@ -267,21 +242,17 @@ def picture(model: VaultModel, owner: str) -> GeneratedFile:
     """
     nights = model.nights[-_NIGHTS:]
     counts = [_outcomes(model, night) for night in nights]
-    most = max([1, *(count.total() for count in counts)])
-    bars = []
-    for place, (night, count) in enumerate(zip(nights, counts, strict=True)):
-        cost = f", {money(usd)}" if (usd := night.cost.charged_usd) else ""
-        words = f"{translations.day(night.date)}: {_words(night, count.elements())}{cost}"
-        at, bar, top = f'x="{place * _STEP + 2}"', f"<title>{words}</title>", float(_HIGH)
-        for name, (colour, _) in _COLOURS.items():
-            tall = count[name] / most * (_HIGH - 4)
-            top -= tall
-            if tall:
-                bar += f'<rect {at} y="{top:.1f}" width="{_STEP - 4}" height="{tall:.1f}" fill="{colour}"/>'
-        bars.append(f'<g>{bar}<rect {at} y="{_HIGH - 1}" width="{_STEP - 4}" height="1" fill="#888888"/></g>')
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" width="{_WIDE}" height="{_HIGH}" role="img">'
-    title = f"<title>The last {len(nights)} nights</title>"
-    return GeneratedFile(owner, COPY, "nights/thirty-nights.svg", "\n".join([head, title, *bars, "</svg>", ""]))
+    bars = [
+        {
+            "day": translations.day(night.date),
+            "words": _words(night, count.elements()),
+            "cost": bill(night.cost.charged_usd),
+            "counts": count,
+        }
+        for night, count in zip(nights, counts, strict=True)
+    ]
+    text = shipped("thirty-nights.svg.j2", bars=bars, most=max([1, *(count.total() for count in counts)]))
+    return GeneratedFile(owner, COPY, "nights/thirty-nights.svg", text)
 
 
 def _outcomes(model: VaultModel, night: Night) -> Counter[str]:

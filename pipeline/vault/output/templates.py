@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from jinja2 import TemplateError
+from jinja2 import Environment, StrictUndefined, TemplateError
 from jinja2.runtime import Macro
 
+from pipeline.system.files import read_text
 from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
 from pipeline.text import translations
+from pipeline.text.times import clock_at
 from pipeline.text.wording import duration
 from pipeline.vault.note import Kind, Note
 from pipeline.vault.output import escaping, harmless_markdown
@@ -67,6 +69,7 @@ class Renderer:
             "sentence": escaping.sentence,
             "counted": lambda number, one, many="", lang="": translations.count(number, one, many, lang or self._language),
             "duration": lambda seconds: translations.label(duration(seconds), self._language),
+            "clock": clock_at,
             "day": lambda at, lang="": translations.day(at, lang or self._language),
         }
         environment.filters.update(self.filters)
@@ -91,6 +94,13 @@ class Renderer:
         """The label that is ``words`` in English, each ``{name}`` in it replaced by a value."""
         text = str(Inert(translations.label(words, self._language)) if translations.is_label(words) else escaping.inert(words))
         return Inert(_PLACE.sub(lambda found: str(_printed(values.get(found[1], found[0]))), text))
+
+
+def shipped(name: str, **given: object) -> str:
+    """Return a page or an image made from a template of this package, which no user edits; it escapes what it prints."""
+    shell = read_text(Path(__file__).parents[1] / name)
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
+    return environment.from_string(shell).render(given)
 
 
 def _finished(text: str) -> str:
