@@ -25,6 +25,7 @@ from pipeline.vault.output.escaping import Inert, Link, address, before_space, f
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.harmless_markdown import flat, prose
 
+Own = Mapping[str, Property | Link | None]  # the properties of one kind of notes
 _DIFFER = "Both cannot be right."
 _UNSOURCED = {"bridge": "no source", "beyond": "from the model's general knowledge"}
 _ANSWER = 320  # characters of an answer in a talk
@@ -396,17 +397,17 @@ class Citer:
 def properties_of(
     kind: Kind,
     title: str,
-    own: Mapping[str, Property],
+    own: Own,
     *,
     status: str = "",
     topics: tuple[str, ...] = (),
     created: str = "",
     language: str = translations.ENGLISH,
 ) -> dict[str, Property]:
-    """Return a note's properties in their fixed order: the common ones, then ``own``; without empty texts and lists."""
+    """Return a note's properties in their fixed order: the common ones, then ``own``; without None, empty texts and lists."""
     shown = plain(title)
     tags = [f"research/{kind}", *([f"status/{status}"] if status else []), *(f"topic/{topic_of(topic)}" for topic in topics)]
-    properties: dict[str, Property] = {
+    properties: dict[str, Property | Link | None] = {
         "title": shown,
         "kind": kind,
         "aliases": (shown,),
@@ -417,18 +418,14 @@ def properties_of(
         "lang": language if language != translations.ENGLISH else "",
         **own,
     }
-    return {name: value for name, value in properties.items() if value not in ("", ())}
+    written = {name: str(value.inline) if isinstance(value, Link) else value for name, value in properties.items()}
+    return {name: value for name, value in written.items() if value is not None and value not in ("", ())}
 
 
 def session_properties(
-    loaded: LoadedSession, kind: Kind, title: str, own: Mapping[str, Property], created: str, status: str = ""
+    loaded: LoadedSession, kind: Kind, title: str, own: Own, created: str, status: str = ""
 ) -> dict[str, Property]:
     """Return the properties of one of a session's notes: in its language, with its topics; its own status if none is given."""
     state = loaded.state
     shown = status or shown_status(state)
     return properties_of(kind, title, own, status=shown, topics=state.tags, created=created, language=loaded.language)
-
-
-def linked(link: Link | None) -> str:
-    """Return a link as a property's text, "" for none."""
-    return str(link.inline) if link else ""

@@ -26,11 +26,8 @@ from pipeline.vault.model import Card, LoadedSession, Reading, is_lost, key_of, 
 from pipeline.vault.note import OF_PAGE, Note, View, block_id, grouped
 from pipeline.vault.notes import parts
 from pipeline.vault.output.escaping import Inert, Link, file_address, inert, linked_host, plain, property_address, web_address
-from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.harmless_markdown import blocks_of, cells, claim_beside, is_plain, prose, statement
 
-MOST_CLAIMS, MOST_MESSAGES, LONGEST = 150, 80, 1_200  # that the note of an import shows; characters of one
-MOST = 12  # earlier answers that a report lists, and new facts; the rest is counted
 _EMPTY = ReportGenerated(title="", summary=(), sections=(), references=())
 _WORDS = 6  # at each end of a quote that a browser looks for
 _TELLING = 12  # letters of a cell or an item that a page hardly has twice
@@ -40,14 +37,14 @@ _UNSAFE = str.maketrans({"-": "%2D"})  # a hyphen has a meaning of its own in a 
 def session_note(loaded: LoadedSession) -> Note:
     """Return the note of a session."""
     state, card, shown = loaded.state, loaded.card, parts.session_view(loaded)
-    own: dict[str, Property] = {
+    own = {
         "query": plain(state.query, 1_000),
         "session": state.id,
-        "report": parts.linked(parts.report_link(card)),
+        "report": parts.report_link(card),
         "pages": shown["pages"],
         "facts": shown["facts"],
         "cost_usd": round(card.charged_usd, 6),
-        **({"archived": True} if loaded.beside.archived else {}),
+        "archived": loaded.beside.archived or None,
     }
     properties = parts.session_properties(loaded, "session", f"Session: {state.query}", own, state.started_at)
     failures = sorted(state.failures.values(), key=lambda failure: (failure.at, failure.step))
@@ -100,9 +97,9 @@ def _diagram(state: SessionState) -> Iterator[Inert]:
 def worker_note(loaded: LoadedSession, worker: Worker) -> Note:
     """Return the note of one worker."""
     state, view = loaded.state, worker_view(loaded, loaded.state.nodes[worker.id])
-    own: dict[str, Property] = {
-        "session": parts.linked(parts.session_link(loaded.card)),
-        "report": parts.linked(parts.report_link(loaded.card)),
+    own = {
+        "session": parts.session_link(loaded.card),
+        "report": parts.report_link(loaded.card),
         "perspective": plain(view["title"]),
         "facts": view["facts"],
     }
@@ -138,8 +135,7 @@ def worker_view(loaded: LoadedSession, node: PlanNode) -> View:
         "questions": perspective.questions,
         "is_gap": node.is_gap,
         "outcome": parts.worker_outcome(state, worker) if has_started else "",
-        "failed": worker.status == "failed",
-        "under_way": worker.status == "running",
+        "status": worker.status,
         "session": parts.session_link(loaded.card),
         "report": parts.report_link(loaded.card),
         "rounds": [_round(loaded, worker, number) for number in range(1, len(worker.iterations) + 1)],
@@ -182,19 +178,16 @@ def import_note(found: Import, path: str) -> Note:
     """Return the note of an import, at its ``path``."""
     said = found.last
     created = said.created or found.first.at
-    own: dict[str, Property] = {"query": plain(said.question, 300), "session": found.id}
+    own = {"query": plain(said.question, 300), "session": found.id}
     properties = parts.properties_of(
         "session", f"Imported: {said.heading}", own, status="imported", topics=said.tags, created=created
     )
-    claims = [one.model_copy(update={"text": one_line(one.text, LONGEST)}) for one in said.claims[:MOST_CLAIMS]]
-    messages = [one.model_copy(update={"text": one_line(one.text, LONGEST)}) for one in said.messages if one.text.strip()]
-    more = said.records - said.left_out - len(claims) - len(messages[:MOST_MESSAGES]) - bool(said.report)
-    shown = {"banner": NOT_CHECKED, "said": said, "claims": claims, "messages": messages[:MOST_MESSAGES], "more": max(0, more)}
+    messages = [one for one in said.messages if one.text.strip()]
     view = {
         "title": one_line(said.heading, 120) or "Untitled",
         "session_id": found.id,
         "questions": said.queue,
-        "imported": shown,
+        "imported": {"banner": NOT_CHECKED, "said": said, "messages": messages},
     }
     return Note(path, "session", properties, view)
 
@@ -203,21 +196,19 @@ def report_note(loaded: LoadedSession) -> Note:
     """Return the note of a session's report; without one, the note of a question that its sources do not answer."""
     state, card, language = loaded.state, loaded.card, loaded.language
     report, news, beside = state.report or _EMPTY, card.news, loaded.beside
-    later, before = beside.later, len(beside.reports)
-    listed = () if later else beside.reports  # the newest report lists them
     pairs = report.contradictions if state.config.has_model else ()
-    own: dict[str, Property] = {
+    own: parts.Own = {
         "query": plain(state.query, 1_000),
-        "session": parts.linked(parts.session_link(card)),
-        "superseded_by": parts.linked(later) if state.report else "",
+        "session": parts.session_link(card),
+        "superseded_by": beside.later if state.report else None,
         "sources": len(report.references),
         "facts": card.facts,
-        **({"disagreements": len(pairs)} if state.config.has_model else {}),
-        **({"changes": news.count} if news else {}),
-        **({"earlier_reports": before} if before else {}),
-        **({"open_questions": len(report.unknowns)} if state.config.has_model else {}),
+        "disagreements": len(pairs) if state.config.has_model else None,
+        "changes": news.count if news else None,
+        "earlier_reports": len(beside.reports) or None,
+        "open_questions": len(report.unknowns) if state.config.has_model else None,
         "cost_usd": round(card.charged_usd, 6),
-        **({"archived": True} if beside.archived else {}),
+        "archived": beside.archived or None,
     }
     reported_at = card.reported_at or state.ended_at
     properties = parts.session_properties(loaded, "report", state.query, own, reported_at)
@@ -226,19 +217,12 @@ def report_note(loaded: LoadedSession) -> Note:
     is_passages = not state.config.has_model or report.outcome == "passages"
     shown: Callable[[str], str] = inert if is_passages or not report.sections else prose  # quotes are shown without marks
     numbered = {entry.url: str(entry.number) for entry in report.references if entry.url in state.pages}
-    limits = list(report.limits)
-    if ordering := [number for url, number in numbered.items() if GIVES_ORDERS in state.pages[url].notices]:
-        sources = "Source" if len(ordering) == 1 else "Each of the sources"
-        orders = "contains orders to language models, which may be meant to mislead. Check what it says."
-        limits.append(f"{sources} {', '.join(ordering)} {orders}")
     body = [sentence for section in report.sections for paragraph in section.paragraphs for sentence in paragraph.sentences]
     view = {
         "title": report.title or state.query,
         "heading": shown(report.title or state.query),
         "query": state.query,
         "since": _since(loaded, citer),
-        "not_found": state.status == "not-found",
-        "own": state.config.search == ("local",),  # only the user's documents were searched
         "summary": citer.passages(report.summary) if is_passages else tuple(map(citer.sentence, report.summary)),
         "sections": [
             {"title": shown(section.title), "paragraphs": citer.paragraphs(section.paragraphs)} for section in report.sections
@@ -247,7 +231,8 @@ def report_note(loaded: LoadedSession) -> Note:
         "unknowns": parts.open_questions(report.unknowns),
         "cut": report.cut_sentences,
         "lacks": report.lacks,
-        "limits": limits,
+        "limits": report.limits,
+        "ordering": [number for url, number in numbered.items() if GIVES_ORDERS in state.pages[url].notices],
         "more_places": citer.places(fact for fact in state.more_places if fact.url in state.pages),
         "unused": citer.quotes(unused_facts(state)),
         "references": [
@@ -262,10 +247,9 @@ def report_note(loaded: LoadedSession) -> Note:
         ],
         "session": parts.session_link(card, translations.label("how this was researched", language)),
         "workers": tuple(parts.worker_link(loaded, worker.id) for worker in workers_in_order(state)),
-        "later": later,
+        "later": beside.later,
         "later_not_found": beside.later_not_found,
-        "earlier_answers": tuple(Link(link.path, translations.day(at, language)) for link, at in listed[:MOST]),
-        "more_earlier": max(0, len(listed) - MOST),
+        "earlier_answers": tuple(Link(link.path, translations.day(at, language)) for link, at in beside.reports),
         "asked": beside.asked,
         "reported_at": reported_at,
         "words": report.words,
@@ -280,7 +264,6 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
     state, found = loaded.state, loaded.state.changes
     if found is None:
         return None
-    added = news_of(state)
     numbered = {reference.url for reference in state.report.references} if state.report else set()
 
     def stated(name: str) -> View:
@@ -291,14 +274,11 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
     return {
         "day": found.since,
         "report": next((link for link, _ in loaded.beside.reports), None),
-        "quiet": not (added or found.changed or found.gone or found.not_shown or found.now_shown),
-        "added": [stated(name) for name in added[:MOST]],
-        "more_added": max(0, len(added) - MOST),
+        "added": list(map(stated, news_of(state))),
         "changed": [
             {"before": statement(one.before.claim, one.before.quote), "after": stated(one.after)} for one in found.changed
         ],
-        "gone": [{"text": statement(fact.claim, fact.quote), "place": parts.place_of(fact.url)} for fact in found.gone[:MOST]],
-        "more_gone": max(0, len(found.gone) - MOST),
+        "gone": [{"text": statement(fact.claim, fact.quote), "place": parts.place_of(fact.url)} for fact in found.gone],
         "not_shown": [{"text": statement(fact.claim, fact.quote), "place": parts.place_of(fact.url)} for fact in found.not_shown],
         "now_shown": [stated(name) for name in found.now_shown],
         "kept": found.kept,
@@ -361,14 +341,14 @@ def source_note(
     quotes, words = list(map(quoted, latest_first)), parts.address_words(url, language)
     versions = len({one.page.digest for _, one in readings})
     disputed = sum(bool(quote["disputed"]) for quote in quotes)
-    own: dict[str, Property] = {
+    own = {
         "source_url": property_address(url),
         "host": linked_host(url),
         "origin": origin,
         **{name: plain(str(getattr(page, name))) for name in OF_PAGE},
         "quotes": len(quotes),
         "cited_by": sum(map(len, citing.values())),
-        **({"disputed": disputed} if disputed else {}),
+        "disputed": disputed or None,
         "versions": versions,
     }
     properties = parts.properties_of("source", title, own, created=first.at, language=language)
