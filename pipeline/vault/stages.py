@@ -183,7 +183,7 @@ class Build:
             yield self._counted(f"night:{night.date}", model, partial(night_note, night=night), worked)
         for topic, found in topics_of(cards).items():
             rows = asked_rows(model, asked.get(f"topic:{topic}", ()), noted)
-            yield _of_value(f"topic:{topic}", topic_note(model, topic, found, rows))
+            yield self._counted(f"topic:{topic}", model, partial(topic_note, topic=topic, cards=found, asked=rows), ())
         if model.nights:
             yield self._counted("nights:", model, partial(picture, owner="nights:"), model.by_id)
         yield self._counted("home:", model, home_note, model.by_id)
@@ -332,11 +332,6 @@ class Build:
             self._waits,
             self._drift.untouched([f"{OWN}/", *writer.left, *writer.written]),
         )
-
-
-def _of_value(owner: str, note: Note) -> Part:
-    """The part of a note that is made already."""
-    return Part(owner, repr(note), lambda: [note], ((note.kind, note.path, note.key),))
 
 
 def copies(templates: Path, owner: str) -> Iterator[GeneratedFile]:

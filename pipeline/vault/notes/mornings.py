@@ -69,12 +69,6 @@ def ended_as(status: str, card: Card | None) -> str:
     return group_of(status, card)
 
 
-def outcome_words(outcomes: Iterable[str]) -> str:
-    """Return how many questions ended how: ``3 answered, 2 with passages, 1 not found``."""
-    counts = Counter(outcomes)
-    return ", ".join(f"{counts[name]:,} {words}" for name, words in _OUTCOMES.items() if counts[name]) or "nothing was due"
-
-
 def standing_words(card: Card) -> str:
     """Return how many sources the report cites, and what they deny: ``3 sources``, ``2 sources, disputed``.
 
@@ -263,7 +257,10 @@ def _outcomes(model: VaultModel, night: Night) -> Counter[str]:
 
 
 def _words(night: Night, outcomes: Iterable[str]) -> str:
-    return f"{'interrupted or under way; ' if night.interrupted else ''}{outcome_words(outcomes)}"
+    """How many questions ended how: ``3 answered, 2 with passages, 1 not found``; and whether that is all."""
+    counts = Counter(outcomes)
+    words = ", ".join(f"{counts[name]:,} {words}" for name, words in _OUTCOMES.items() if counts[name]) or "nothing was due"
+    return f"{'interrupted or under way; ' if night.interrupted else ''}{words}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.upkeep_events import ResearchPruned
 from pipeline.domain.findings import sheet_of
 from pipeline.domain.session import counts_of
-from pipeline.domain.state import SessionState, Worker, outcome_of, status_words
+from pipeline.domain.state import SessionState, outcome_of, status_words
 from pipeline.domain.talk import Turn
 from pipeline.domain.values import EXTRACTIVE, BlockForm, Contradiction, Fact, Gap, Paragraph, Perspective, Sentence
 from pipeline.text import translations
@@ -30,7 +30,6 @@ _DIFFER = "Both cannot be right."
 _UNSOURCED = {"bridge": "no source", "beyond": "from the model's general knowledge"}
 _ANSWER = 320  # characters of an answer in a talk
 _PLACE = 60  # characters of a further place's quote
-_ENOUGH = "knows enough"  # as the log says that a worker needed no further round
 _MOST_HEADINGS = 4  # of a passage's place
 
 
@@ -143,20 +142,6 @@ def folded_block(worker: str) -> str:
     return f"w-{slug(worker)}"
 
 
-def worker_outcome(state: SessionState, worker: Worker) -> str:
-    """Return in a few words how a worker ended."""
-    if worker.status == "running":
-        return "stopped with the session" if state.ended else "under way"
-    if worker.status == "failed":
-        return f"given up: {worker.reason}"
-    if not state.config.has_model:
-        return "read what was found"
-    if worker.reason == _ENOUGH:
-        return "found what it looked for"
-    said = worker.reason.replace("iteration", "round")
-    return f"stopped after {said}" if said[:1].isdigit() else said
-
-
 def perspective_name(view: Perspective) -> str:
     """Return a perspective's name; a gap's is its question, and that it is a gap is said beside it."""
     return view.name.removeprefix("Gap: ")
@@ -221,20 +206,14 @@ def asked_rows(model: VaultModel, turns: Iterable[Turn], noted: Iterable[str]) -
     """
     rows = []
     for turn in turns:
-        answer = turn.answer
-        said = "Not answered yet. Ask it again, or go on with the talk."
-        if answer and answer.sentences:
-            said = one_line(flat(answer.sentences[0].text), _ANSWER)
-        elif answer and answer.nearest:
-            nearest = one_line(flat(answer.nearest[0].text), _ANSWER)
-            said = f"The stored pages do not clearly say. This comes nearest: {nearest}"
-        elif answer:
-            said = "The stored pages do not say."
+        said, nearest = (turn.answer.sentences, turn.answer.nearest) if turn.answer else ((), ())
         urls = dict.fromkeys(fact.url for fact in turn.cited())
         rows.append(
             {
                 "question": one_line(turn.text, 500),
-                "answer": said,
+                "ended": turn.answer is not None,
+                "answer": one_line(flat(said[0].text), _ANSWER) if said else "",
+                "nearest": one_line(flat(nearest[0].text), _ANSWER) if nearest else "",
                 "at": turn.at,
                 "sources": tuple(model.sources[url] if url in noted else place_of(url) for url in urls),
             }

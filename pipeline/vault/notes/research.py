@@ -58,10 +58,7 @@ def session_note(loaded: LoadedSession) -> Note:
         "diagram": tuple(_diagram(state)),
         "perspectives": [worker_view(loaded, node) for node in search_nodes(state)],
         "folded": not card.workers,
-        "failures": [
-            {"what": _step_words(state, one.step), "message": one.message, "attempts": one.attempts, "given_up": one.final}
-            for one in failures
-        ],
+        "failures": [{"what": _step_words(state, one.step), "failure": one} for one in failures],
         "gaps": parts.open_questions(open_gaps(state)),
         "started_at": state.started_at,
         "pruned": bool(state.pruned),
@@ -113,14 +110,13 @@ def worker_view(loaded: LoadedSession, node: PlanNode) -> View:
     state, perspective = loaded.state, loaded.state.perspectives[node.perspective]
     title, has_started = parts.perspective_name(perspective), node.id in state.workers
     worker = state.workers[node.id] if has_started else Worker(node.id, perspective.id, 0, "")
+    is_stopped = worker.status == "running" and state.ended
     facts = facts_of(worker)
 
     def quoted(fact: Fact) -> View:
         words = "in the source" if fact.url in loaded.shown_sources else ""  # a source without a note is named
         return {
-            **dict(fact),
-            "claim": claim_beside(fact.claim, fact.quote),
-            "is_plain": not fact.lead and is_plain(fact.quote),
+            **_shown(fact),
             "citation": parts.page_place(loaded, fact.url, words, block_id(fact.id)),
             "disputed": loaded.is_disputed([fact.id]),
         }
@@ -134,8 +130,8 @@ def worker_view(loaded: LoadedSession, node: PlanNode) -> View:
         "focus": perspective.focus,
         "questions": perspective.questions,
         "is_gap": node.is_gap,
-        "outcome": parts.worker_outcome(state, worker) if has_started else "",
-        "status": worker.status,
+        "status": "planned" if not has_started else "stopped" if is_stopped else worker.status,
+        "reason": worker.reason,
         "session": parts.session_link(loaded.card),
         "report": parts.report_link(loaded.card),
         "rounds": [_round(loaded, worker, number) for number in range(1, len(worker.iterations) + 1)],
@@ -148,21 +144,22 @@ def worker_view(loaded: LoadedSession, node: PlanNode) -> View:
     }
 
 
+def _shown(fact: Fact) -> View:
+    """A fact as the notes of workers and sources show it."""
+    return {**dict(fact), "claim": claim_beside(fact.claim, fact.quote), "is_plain": not fact.lead and is_plain(fact.quote)}
+
+
 def _round(loaded: LoadedSession, worker: Worker, number: int) -> View:
     """One iteration: its thought, its searches with hits or failure, the pages that were chosen, with facts or failure."""
     state, step = loaded.state, worker.iterations[number - 1]
 
     def searched(query: str) -> View:
-        done, failure = state.searches.get(query), state.failures.get(SearchFor(query).key)
-        why = "" if done else failure.message if failure else "not made"
-        return {"query": query, "hits": len(done.hits) if done else 0, "failure": why}
+        return {"query": query, "done": state.searches.get(query), "failure": state.failures.get(SearchFor(query).key)}
 
     def page(url: str) -> View:
-        seen, read = step.observed.get(url), url in state.pages
+        read = url in state.pages
         failure = state.failures.get(ReadPages(worker.id, number).key if read else FetchPage(url).key)
-        why = "" if seen else failure.message if failure else "not evaluated" if state.config.has_model else "read"
-        place = parts.page_place(loaded, url) if read else url
-        return {"source": place, "facts": len(seen.facts) if seen else 0, "failure": why}
+        return {"source": parts.page_place(loaded, url) if read else url, "seen": step.observed.get(url), "failure": failure}
 
     return {
         "number": number,
@@ -323,12 +320,10 @@ def source_note(
         if file and sheet:
             there = file_address(file, translations.label("on page {number}", language, number=str(sheet)), sheet)
         return {
-            **dict(fact),
+            **_shown(fact),
             "text": fact.quote,
             "sheet": sheet,
-            "is_plain": not fact.lead and is_plain(fact.quote),
             "block": Inert(block_id(fact.id)),
-            "claim": claim_beside(fact.claim, fact.quote),
             "disputed": fact.id in latest.disputed,
             "cited_in": tuple(
                 parts.best_link(card) for card in {card.query_id: card for card, one, _ in found if fact.id in one.cited}.values()
