@@ -29,7 +29,6 @@ from pipeline.text.addresses import readable
 from pipeline.text.wording import counted
 from pipeline.vault.identity import read_decisions
 from pipeline.vault.model import Card, Night, rated_for
-from pipeline.vault.notes.mornings import digest_of, heading_of, html_of, nights_in, text_of
 from pipeline.wiring import vault_and_site
 from pipeline.wiring.store_adapters import store_of
 
@@ -97,6 +96,8 @@ def _why_lines(found: Why, rated: dict[str, NoteRated]) -> Iterator[str]:
 @click.pass_obj
 def digest(console: Console, day: str | None, html: bool) -> None:
     """Print what a night found: what changed first, each answer in a sentence, how sure it is, what failed."""
+    from pipeline.vault.notes.mornings import digest_of, heading_of, html_of, nights_in, text_of  # templates take time to import
+
     store = workspace_store(console.folder)
     nights, unread = nights_in(store)
     night = _chosen(nights, day)

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from html import escape
-from typing import Any, Literal, get_args
+from typing import Any
 
 from pipeline.domain.events.night_events import QueryEnded
 from pipeline.domain.events.records import is_about, kind_of
@@ -19,9 +18,9 @@ from pipeline.domain.state import COUNTED_OUTCOMES, status_words
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text import translations
-from pipeline.text.cleaning import clean, one_line
+from pipeline.text.cleaning import one_line
 from pipeline.text.times import timestamp
-from pipeline.text.wording import bill, duration, money
+from pipeline.text.wording import bill, duration
 from pipeline.vault.model import Card, News, Night, VaultModel, batch_of, nights_from, read_card
 from pipeline.vault.note import HOME, Note, View, grouped
 from pipeline.vault.notes.parts import best_link, cited, properties_of, topic_links, topic_of, topic_path
@@ -33,9 +32,8 @@ MOST_LOST = 3  # documents that are gone; the rest is counted
 _NIGHTS = 30  # in the picture
 _OUTCOMES = {**COUNTED_OUTCOMES, "failed": "failed", "open": "unfinished"}
 
-Group = Literal["changed", "answered", "passages", "quiet", "not-found", "failed", "open"]
-# The sections of the digest.
-_GROUPS: dict[Group, str] = {
+# The groups of a night's questions, with their headings in the digest.
+_GROUPS = {
     "changed": "What changed",
     "answered": "Answered",
     "passages": "Passages",
@@ -46,11 +44,10 @@ _GROUPS: dict[Group, str] = {
 }
 _REPORTED = ("changed", "answered", "passages")  # of the others there is no report to show
 WIDTH = 72  # characters of a line, as mail readers like it
-_INDENTS = {"said": ("  ", "  "), "item": ("  - ", "    ")}  # of the first line of a text, and of those that follow
-_TAGS = {"section": "h2", "question": "h3"}
+_LONGEST = 2_000  # characters of a text in a digest
 
 
-def group_of(status: str, card: Card | None) -> Group:
+def group_of(status: str, card: Card | None) -> str:
     """Return where a question stands in the morning, by how its session ended: what changed comes first.
 
     ``quiet``: it was researched again, and nothing is new.
@@ -124,7 +121,7 @@ def night_note(model: VaultModel, night: Night) -> Note:
 
 def night_view(model: VaultModel, night: Night) -> View:
     """Return what a night's note says; a query counts once, as its last run of the night left it."""
-    found: dict[Group, list[Any]] = {group: [] for group in get_args(Group)}
+    found: dict[str, list[Any]] = {group: [] for group in _GROUPS}
     for entry in night.last:
         card = model.card_of(entry)
         group = group_of(entry.status, card)
@@ -309,59 +306,45 @@ def heading_of(digest: Digest) -> str:
 
 def text_of(digest: Digest, place_of: Callable[[Card], str]) -> list[str]:
     """Return a digest as lines of at most ``WIDTH`` characters, addresses aside; ``place_of`` says where a report is."""
-    shown: list[str] = []
-    for kind, text, card in _lines(digest):
-        first, others = _INDENTS.get(kind, ("", ""))
-        shown += [""] if kind in _TAGS else []
-        shown += textwrap.wrap(
-            text, WIDTH, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
+
+    def wrap(text: str, lead: str = "") -> str:
+        below = " " * len(lead)
+        return textwrap.fill(
+            text, WIDTH, initial_indent=lead, subsequent_indent=below, break_long_words=False, break_on_hyphens=False
         )
-        shown += [f"  {clean(place_of(card))}"] if card else []
-    return shown
+
+    return shipped("digest.txt.j2", **_view(digest, place_of), wrap=wrap).rstrip("\n").split("\n")
 
 
 def html_of(digest: Digest, place_of: Callable[[Card], str]) -> str:
     """Return a digest as a page for mail: without styles, scripts and images."""
-    title = escape(heading_of(digest))
-    parts = [f'<!doctype html>\n<html><head><meta charset="utf-8"><title>{title}</title></head><body>', f"<h1>{title}</h1>"]
-    for kind, text, card in _lines(digest):
-        words, place, tag = escape(text), escape(place_of(card)) if card else "", _TAGS.get(kind, "p")
-        parts.append(f'<{tag}><a href="{place}">{words}</a></{tag}>' if place.startswith("http") else f"<{tag}>{words}</{tag}>")
-    return "\n".join([*parts, "</body></html>"])
+    return shipped("digest.html.j2", **_view(digest, place_of)).rstrip("\n")
 
 
-def _lines(digest: Digest) -> Iterator[tuple[str, str, Card | None]]:
-    """The digest in lines without control characters, what changed first: kind, text, and the card of a report."""
-    groups = grouped((group_of(one.status, card), (one, card)) for one, card in digest.questions)
-    usd = digest.night.cost.charged_usd
-    cost = f", {money(usd)}" if usd else ""
-    skipped = len(digest.night.left_out)
-    left_out = f"; {translations.count(skipped, 'question')} left out" if skipped else ""
-    said = f"{duration(digest.night.seconds) if digest.night.seconds else ''}{cost}{left_out}".lstrip(",; ")
-    lines: list[tuple[str, str, Card | None]] = [("summary", f"{heading_of(digest)}{f' ({said})' if said else ''}", None)]
-    for group, title in _GROUPS.items():
-        found = groups.get(group, [])
-        lines += [("section", title, None)] if found else []
-        for one, card in found:
-            if group in _REPORTED:
-                lines += [("question", one.query, card), *(("said", text, None) for text in _report(card))]
-            else:
-                status = " (cancelled)" if one.status == "cancelled" else ""
-                lines.append(("item", f"{one.query}{status}{f': {sentence(one.reason)}' if one.reason else ''}", None))
-    if digest.problems:
-        lines += [("section", "Problems", None), *(("item", text, None) for text in digest.problems)]
-    yield from ((kind, " ".join(clean(text).split()), card) for kind, text, card in lines)
+def _view(digest: Digest, place_of: Callable[[Card], str]) -> View:
+    """What a digest says, without control characters, what changed first."""
+    night, skipped = digest.night, len(digest.night.left_out)
+    groups = grouped((group_of(one.status, card), _row(one, card, place_of)) for one, card in digest.questions)
+    spent = ", ".join(filter(None, (duration(night.seconds) if night.seconds else "", bill(night.cost.charged_usd))))
+    return {
+        "heading": heading_of(digest),
+        "figures": "; ".join(filter(None, (spent, f"{translations.count(skipped, 'question')} left out" if skipped else ""))),
+        "groups": [(title, group in _REPORTED, groups[group]) for group, title in _GROUPS.items() if group in groups],
+        "problems": [one_line(text, _LONGEST) for text in digest.problems],
+    }
 
 
-def _report(card: Card | None) -> Iterator[str]:
-    """What a report says in short: what is new first, the answer, how sure it is, what is open."""
-    if card is None or not card.has_report:
-        return
-    new = card.news.first if card.news else ()
-    yield from (f"new: {text}" for text in new)
-    if card.answer and not any(text.removeprefix("… ") in card.answer.text for text in new):
-        yield card.answer.text
-    if sure := "; ".join(filter(None, (standing_words(card), news_words(card.news) if card.news else ""))):
-        yield sentence(sure)
-    if card.open:
-        yield f"Still open: {card.open[0]}"
+def _row(one: QueryEnded, card: Card | None, place_of: Callable[[Card], str]) -> View:
+    """A question in a digest: what is new first, the answer, how sure it is, what is open; or why there is none."""
+    news, answer = (card.news, card.answer) if card else (None, None)
+    new = news.first if news else ()
+    words = {
+        "query": one.query,
+        "reason": sentence(one.reason),
+        "answer": answer.text if answer and not any(text.removeprefix("… ") in answer.text for text in new) else "",
+        "sure": sentence("; ".join(filter(None, (standing_words(card), news_words(news) if news else "")))) if card else "",
+        "open": card.open[0] if card and card.open else "",
+        "place": place_of(card) if card else "",
+    }
+    shown = {name: one_line(text, _LONGEST) for name, text in words.items()}
+    return {**shown, "new": [one_line(text, _LONGEST) for text in new], "status": one.status}
