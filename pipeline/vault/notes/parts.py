@@ -12,7 +12,7 @@ from pipeline.domain.findings import sheet_of
 from pipeline.domain.session import counts_of
 from pipeline.domain.state import SessionState, outcome_of, status_words
 from pipeline.domain.talk import Turn
-from pipeline.domain.values import EXTRACTIVE, BlockForm, Contradiction, Fact, Gap, Paragraph, Perspective, Sentence
+from pipeline.domain.values import EXTRACTIVE, BlockForm, Contradiction, Fact, Paragraph, Perspective, Sentence
 from pipeline.text import translations
 from pipeline.text.addresses import DOCUMENTS, path_of
 from pipeline.text.cleaning import name_slug, one_line, slug
@@ -20,13 +20,12 @@ from pipeline.text.ranking import page_origin
 from pipeline.text.times import moment_of
 from pipeline.text.wording import bill
 from pipeline.vault.model import Card, CitedText, LoadedSession, VaultModel, numbers_of, signs
-from pipeline.vault.note import OWN_CLASS, Kind, View, block_id, grouped
+from pipeline.vault.note import OWN_CLASS, Kind, View, block_id
 from pipeline.vault.output.escaping import Inert, Link, address, before_space, fenced, inert, linked_host, plain, superscript
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.harmless_markdown import flat, prose
 
 Own = Mapping[str, Property | Link | None]  # the properties of one kind of notes
-_DIFFER = "Both cannot be right."
 _UNSOURCED = {"bridge": "no source", "beyond": "from the model's general knowledge"}
 _ANSWER = 320  # characters of an answer in a talk
 _PLACE = 60  # characters of a further place's quote
@@ -107,12 +106,6 @@ class Block:
     def __iter__(self) -> Iterator[Said]:
         """Iterate over what it says; a template that knows no forms can read it as a list of sentences."""
         return iter(self.said)
-
-
-def open_questions(gaps: Iterable[Gap]) -> list[View]:
-    """Return the gaps' questions by reason, in the order in which the reasons come up."""
-    reasons = grouped((gap.reason, gap.question) for gap in gaps)
-    return [{"reason": reason, "questions": questions} for reason, questions in reasons.items()]
 
 
 def report_link(session: Card) -> Link | None:
@@ -367,7 +360,7 @@ class Citer:
             return {"quote": flat(fact.quote), "source": source, "citation": self.citation(name), "origin": page_origin(fact.url)}
 
         return [
-            {"subject": one.subject, "explanation": one.explanation or _DIFFER, "a": side(one.a), "b": side(one.b)}
+            {"subject": one.subject, "explanation": one.explanation, "a": side(one.a), "b": side(one.b)}
             for one in pairs
             if {one.a, one.b} <= self._state.facts.keys()
         ]

@@ -59,7 +59,7 @@ def session_note(loaded: LoadedSession) -> Note:
         "perspectives": [worker_view(loaded, node) for node in search_nodes(state)],
         "folded": not card.workers,
         "failures": [{"what": _step_words(state, one.step), "failure": one} for one in failures],
-        "gaps": parts.open_questions(open_gaps(state)),
+        "gaps": open_gaps(state),
         "started_at": state.started_at,
         "pruned": bool(state.pruned),
         "imported": None,
@@ -127,8 +127,7 @@ def worker_view(loaded: LoadedSession, node: PlanNode) -> View:
         "title": title,
         "link": parts.worker_link(loaded, worker.id) if has_started else title,
         "block": Inert("" if loaded.card.workers else parts.folded_block(worker.id)),
-        "focus": perspective.focus,
-        "questions": perspective.questions,
+        "perspective": perspective,
         "is_gap": node.is_gap,
         "status": "planned" if not has_started else "stopped" if is_stopped else worker.status,
         "reason": worker.reason,
@@ -163,11 +162,9 @@ def _round(loaded: LoadedSession, worker: Worker, number: int) -> View:
 
     return {
         "number": number,
-        "thought": step.reasoning,
+        "step": step,
         "searches": [searched(query) for query in step.queries],
         "pages": [page(url) for url in shown_pages(state, worker, number)],
-        "evaluated": step.evaluated,
-        "gaps": step.gaps,
     }
 
 
@@ -183,7 +180,6 @@ def import_note(found: Import, path: str) -> Note:
     view = {
         "title": one_line(said.heading, 120) or "Untitled",
         "session_id": found.id,
-        "questions": said.queue,
         "imported": {"banner": NOT_CHECKED, "said": said, "messages": messages},
     }
     return Note(path, "session", properties, view)
@@ -213,7 +209,6 @@ def report_note(loaded: LoadedSession) -> Note:
     citer = parts.Citer(loaded)
     is_passages = not state.config.has_model or report.outcome == "passages"
     shown: Callable[[str], str] = inert if is_passages or not report.sections else prose  # quotes are shown without marks
-    numbered = {entry.url: str(entry.number) for entry in report.references if entry.url in state.pages}
     body = [sentence for section in report.sections for paragraph in section.paragraphs for sentence in paragraph.sentences]
     view = {
         "title": report.title or state.query,
@@ -225,11 +220,7 @@ def report_note(loaded: LoadedSession) -> Note:
             {"title": shown(section.title), "paragraphs": citer.paragraphs(section.paragraphs)} for section in report.sections
         ],
         "disagreements": citer.disagreements(pairs),
-        "unknowns": parts.open_questions(report.unknowns),
-        "cut": report.cut_sentences,
-        "lacks": report.lacks,
-        "limits": report.limits,
-        "ordering": [number for url, number in numbered.items() if GIVES_ORDERS in state.pages[url].notices],
+        "report": report,
         "more_places": citer.places(fact for fact in state.more_places if fact.url in state.pages),
         "unused": citer.quotes(unused_facts(state)),
         "references": [
@@ -239,6 +230,7 @@ def report_note(loaded: LoadedSession) -> Note:
                 "place": parts.address_words(entry.url, language),
                 "quotes": len(entry.facts),
                 "origin": page_origin(entry.url),
+                "gives_orders": entry.url in state.pages and GIVES_ORDERS in state.pages[entry.url].notices,
             }
             for entry in report.references
         ],
@@ -249,7 +241,6 @@ def report_note(loaded: LoadedSession) -> Note:
         "earlier_answers": tuple(Link(link.path, translations.day(at, language)) for link, at in beside.reports),
         "asked": beside.asked,
         "reported_at": reported_at,
-        "words": report.words,
         "derived": any(sentence.basis == "derived" for sentence in (*report.summary, *body)),
         **parts.session_view(loaded),
     }
