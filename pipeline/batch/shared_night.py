@@ -47,22 +47,23 @@ async def open_night(
     Raises:
         LogError: log or database cannot be written.
     """
-    log, jobs = batch.begin(decisions, limit), list[NightJob]()
+    log, jobs, failures_left = batch.begin(decisions, limit), list[NightJob](), night.max_failures
     for decision in split_at_limit(decisions, limit)[0]:
-        name, query = decision.session if decision.action == "resume" else "", decision.query
+        query = decision.query
         try:
             session = await batch.session_of(decision)
         except LogUnwritable:
             raise
         except ResearchError as error:
-            failed = failed_event(query.id, query.text, SessionState(id=name), error)
-            jobs.append(NightJob(name, query.id, query.text, "", failed.model_dump()))
+            state = SessionState(id=decision.session if decision.action == "resume" else "")
+            log.record(failed_event(query.id, query.text, state, error))
+            failures_left -= 1
         else:
             entry = entry_of(documents if LOCAL in session.state.config.search else "", decision.machine)
             jobs.append(NightJob(session.id, query.id, query.text, entry))
             batch.store.release(session.id)
     batch.store.release(log.id)
-    await asyncio.to_thread(nights.open, replace(night, batch=log.id), jobs)
+    await asyncio.to_thread(nights.open, replace(night, batch=log.id, max_failures=failures_left), jobs)
     return log.id
 
 
@@ -77,16 +78,13 @@ def close_batch(store: EventStore, nights: Nights, batch: str, context: RunConte
         night, events = nights.unfinished(), list(decode_all(record.data for record in store.load(batch)))
         if night is None or any(isinstance(event, n.BatchEnded) for event in events):
             return
-        jobs = nights.jobs(batch)
         cause, reason = night.halt if night.halt[0] else ("cap", PASSED)
-        new: list[n.QueryEnded | n.QuerySkipped] = []
+        jobs, new = nights.jobs(batch), list[n.QueryEnded | n.QuerySkipped]()
         for job in jobs:
-            if job.result:
-                new.append(n.QueryEnded.model_validate(job.result))
-            else:
-                why = f"{reason}: {reasons_of(job.refused)}" if job.refused else reason
-                new.append(n.QuerySkipped(query_id=job.query_id, query=job.query, reason=why, cause=cause))
-        cost = spent_since(store, [job.session for job in jobs if job.session], events[0].at)
+            why = f"{reason}: {reasons_of(job.refused)}" if job.refused else reason
+            skipped = n.QuerySkipped(query_id=job.query_id, query=job.query, reason=why, cause=cause)
+            new.append(n.QueryEnded.model_validate(job.result) if job.result else skipped)
+        cost = spent_since(store, [job.session for job in jobs], events[0].at)
         end = batch_ended(result_of([*events, *new]), cost, events[0].at, timestamp(context.now()))
         StreamLog(store, context, batch, events[-1].version).record(*new, end)
     finally:
@@ -95,7 +93,7 @@ def close_batch(store: EventStore, nights: Nights, batch: str, context: RunConte
 
 @dataclass
 class NightWorker:
-    """The port ``Worker``; ``context.deadline`` is its own end, if it has one.
+    """Does the jobs of a night, that is: its sessions, its closing, its building. ``context.deadline`` is its own end, if any.
 
     ``look`` returns the entry points of the sessions that it takes, and is called every ``look_s`` seconds; ``prepare`` returns
     the step context of such a session, which may spend that part of the night's budget. ``build`` builds vault and site of a
@@ -114,7 +112,7 @@ class NightWorker:
 
     async def work(self, engine: JobEngine) -> None:
         """Do jobs until somebody asks to stop."""
-        giving, stopping = asyncio.create_task(engine.run(self)), asyncio.create_task(self.context.stop.wait())
+        giving, stopping = asyncio.create_task(engine.run(self.takes, self.do)), asyncio.create_task(self.context.stop.wait())
         told = ""
         try:
             async with ending_at(self.context.deadline, self.context.now, self.context.stop):
@@ -138,7 +136,7 @@ class NightWorker:
         return (*((BUILD,) if self.build else ()), CLOSE, *self.entries)
 
     async def do(self, entry: str, subject: str, attempts: int) -> float | None:
-        """Close or build a batch, or research a session."""
+        """Close or build a batch, or research a session; return in how many seconds the job comes again, None if it is over."""
         try:
             if entry == CLOSE:
                 await asyncio.to_thread(close_batch, self.store, self.nights, subject, self.context)
@@ -156,20 +154,13 @@ class NightWorker:
         return None
 
     async def _research(self, name: str, attempts: int) -> float | None:
-        """Research a session; return in how many seconds its job comes again, None if it is over."""
-        stop = Stop(self.context.stop.grace_s)  # its own, as it also ends with the night
-
-        async def follow() -> None:
-            await self.context.stop.wait()
-            stop.ask(self.context.stop.reason, self.context.stop.exit_code)
-
-        following = asyncio.create_task(follow())
+        """Research a session; return as ``do``."""
         try:
             await asyncio.to_thread(self.store.take_over, name)
             share = await asyncio.to_thread(self.nights.take, name)
             if share is None:
                 return None
-            result = await self._run(share, stop, attempts)
+            result = await self._run(share, attempts)
             if not isinstance(result, n.QueryEnded):
                 self.say(f"{name}  put back", False)
                 return result
@@ -177,37 +168,33 @@ class NightWorker:
             self.say(f"{name}  {', '.join(filter(None, ('ended', result.reason)))}", False)
             return None
         finally:
-            following.cancel()
             await asyncio.to_thread(self.store.release, name)
 
-    async def _run(self, share: Share, stop: Stop, attempts: int) -> n.QueryEnded | float:
+    async def _run(self, share: Share, attempts: int) -> n.QueryEnded | float:
         """Run a session's loop, in a run of its own; return its result, or in how many seconds it may be tried again."""
         state, job, night, now = SessionState(id=share.job.session), share.job, share.night, self.context.now
         end = None if night.ends_in_s is None else now() + timedelta(seconds=night.ends_in_s)
-        context = replace(self.context, run_id=self.context.new_id(), stop=stop, deadline=end)
-        context = replace(context, writing=timedelta(seconds=night.writing_s))
+        stop, writing = Stop(self.context.stop.grace_s), timedelta(seconds=night.writing_s)
+        context = replace(self.context, run_id=self.context.new_id(), stop=stop, deadline=end, writing=writing)
 
         def ended(status: str = "", reason: str = "", cause: str = "") -> n.QueryEnded:
             return ended_event(job.query_id, job.query, state, status, reason, cause)
 
         if share.fruitless >= MOST_FRUITLESS:
-            return ended(
-                "failed", f"{MOST_FRUITLESS} workers in a row were lost on it, or put it back, without recording anything"
-            )
+            return ended("failed", f"{MOST_FRUITLESS} workers in a row were lost on it, or put it back, and recorded nothing")
         assert self.prepare is not None  # noqa: S101 - else it takes no session
         try:
             session = await asyncio.to_thread(ResearchSession.open, self.store, job.session)
             state = session.state
             step_context = self.prepare(state, share if night.caps != Caps() else None)
             accept_handoff(session, self.store, context)
-            async with ending_at(end, now, stop):
+            async with ending_at(end, now, stop, self.context.stop):
                 await run_session(session, self.store, step_context, context)
             complete_handoff(session, self.store, context)
         except UsageError as error:  # this machine is not set up for it; another may be
             refused = await asyncio.to_thread(share.refuse, self.context.agent.agent, error.message)
             self.say(f"{state.id}  refused, this machine is not set up for it: {error.message}", attempts == 0)
-            is_for_this = job.entry.startswith(entry_of(machine=self.context.agent.agent))
-            others = set() if is_for_this else set(await asyncio.to_thread(self.nights.workers)) - set(refused)
+            others = set(await asyncio.to_thread(self.nights.workers)) - set(refused)
             if attempts < (MOST_WAITS if others else MOST_REFUSALS):
                 return min(2.0**attempts, 60.0)
             return ended("interrupted", f"no worker can take it: {reasons_of(refused)}", "cap")

@@ -1,15 +1,20 @@
-"""The commands by which machines share sessions: ``merge`` joins what several continued, ``handoff`` lets another go on."""
+"""The commands of several machines: ``merge`` and ``handoff`` for logs in files, ``store`` and ``work`` for one database."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import click
 
 from pipeline.batch import session_lifecycle
-from pipeline.cli.command_parts import bring_up_to_date, session_named
+from pipeline.cli.command_parts import bring_up_to_date, length, session_named
 from pipeline.cli.night import join_branches
+from pipeline.cli.run_commands import moment
 from pipeline.cli.run_environment import environment_of
+from pipeline.config.keys import shown_store
 from pipeline.domain.events.records import KINDS
 from pipeline.domain.events.session_events import HandoffInitiated
 from pipeline.errors import ExitCode, UsageError
@@ -18,6 +23,9 @@ from pipeline.ops.unattended import unattended_run
 from pipeline.text.cleaning import one_line
 from pipeline.text.wording import counted
 from pipeline.wiring.log_writers import context_of, copy_log
+from pipeline.wiring.store_adapters import require_psycopg, require_queue
+
+LONGEST_LEASE = timedelta(minutes=5)  # a night that is over waits for so long for a session without a sign of life
 
 
 @click.command()
@@ -31,29 +39,39 @@ def merge(console: Console, directory: Path | None, check: bool) -> None:
     """
     env = environment_of(console)
     with unattended_run(console, "research merge") as run, run.lock(None):
-        copied = copy_log(console.folder, directory, check=check) if directory else None
+        copied = copy_log(console.folder, directory, check=check)
         branched = sorted(env.store.branched(env.store.marks(KINDS)))
         merged = {} if check else join_branches(console, env.store, branched)
-        code = 1 if check and (branched or (copied and copied.segments)) else 0
+        code = 1 if check and (branched or copied.segments) else 0
         if not check:
             code = bring_up_to_date(console, env.workspace)
         run.summary_line = f"{counted(len(merged), 'stream')} joined"
-    refused = [str(finding) for finding in copied.refused] if copied else []
-    for line in refused:
-        console.say(f"refused: {line}", always=True, fg="red")
-    lines = [f"{'to join' if check else 'joined'}: {name}" for name in branched]
-    if copied and copied.segments:
-        what = f"{counted(len(copied.segments), 'segment')} of {counted(len(copied.streams), 'stream')}"
-        lines.insert(0, f"{what} and {counted(len(copied.objects), 'object')} {'to copy' if check else 'copied'}")
+    refused = _say_refused(console, copied)
+    lines = [_copied(copied, check=check)] if copied.segments else []
+    lines += [f"{'to join' if check else 'joined'}: {name}" for name in branched]
     value = {
-        "segments": copied.segments if copied else [],
-        "objects": copied.objects if copied else [],
+        "segments": copied.segments,
+        "objects": copied.objects,
         "refused": refused,
         "branched": branched,
         "merges": {name: [event.model_dump(mode="json") for event in events] for name, events in merged.items()},
     }
     console.data(lines or ["nothing to merge"], value)
     end(ExitCode.DAMAGED if refused else code)
+
+
+def _copied(report: Any, *, check: bool) -> str:
+    """Return in words what was copied, or is to be."""
+    segments, streams = counted(len(report.segments), "segment"), counted(len(report.streams), "stream")
+    return f"{segments} of {streams} and {counted(len(report.objects), 'object')} {'to copy' if check else 'copied'}"
+
+
+def _say_refused(console: Console, report: Any) -> list[str]:
+    """Print what was not copied, as it is not sound, and why; return these lines."""
+    refused = [str(finding) for finding in report.refused]
+    for line in refused:
+        console.say(f"refused: {line}", always=True, fg="red")
+    return refused
 
 
 @click.command()
@@ -74,3 +92,85 @@ def handoff(console: Console, session: str, machine: str, why: str) -> None:
     value = {"session": found, "to": name}
     console.data([f"{found} is handed over to {name}; share the workspace with it, and its next run goes on"], value)
     end(bring_up_to_date(console, env.workspace))
+
+
+@click.group()
+def store() -> None:
+    """Keep the event log in a PostgreSQL database, for several machines."""
+
+
+@store.command("init")
+@click.argument("address", required=False, default="", metavar="[ADDRESS]")
+@click.option("--print-roles", is_flag=True, help="Only print SQL that makes a role for research and one for maintenance.")
+@click.pass_obj
+def init_store(console: Console, address: str, print_roles: bool) -> None:
+    """Create or upgrade the tables in the database of the setting `store`, or at ADDRESS (postgresql://ROLE@HOST/DATABASE)."""
+    require_psycopg()
+    from pipeline.wiring import postgres_adapters
+
+    if print_roles:
+        sql = postgres_adapters.roles()
+        console.data(sql.splitlines(), {"sql": sql})
+        return
+    name, done = postgres_adapters.init_store(console.folder, address)
+    console.data([f"{name}: {', '.join(done) if done else 'nothing to do'}"], {"store": name, "done": done})
+
+
+@store.command("copy")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@click.option("--check", is_flag=True, help="Only print what would be copied; exit code 1 if there is any.")
+@click.pass_obj
+def copy_store(console: Console, source: str, target: str, check: bool) -> None:
+    """Copy the whole log FROM one store TO another: each the folder of a workspace or the address of a database.
+
+    Every record is verified first. What is there already is not copied again.
+    """
+    require_psycopg()
+    from pipeline.wiring import postgres_adapters
+
+    report = postgres_adapters.copy_store(console.folder, source, target, check=check)
+    begin, to = (shown_store(name) if "://" in name else name for name in (source, target))
+    refused, has_copied = _say_refused(console, report), bool(report.streams or report.objects)
+    lines = [f"{_copied(report, check=check) if has_copied else 'nothing to copy'} from {begin} to {to}"]
+    left = (
+        (report.same, "stream", "already there"),
+        (report.ahead, "stream", f"left as it is: {to} has more of it"),
+        (report.gone, "session", "left out: it is pruned or forgotten"),
+        (report.torn, "end", "left out that a crash cut; nothing of it was ever acknowledged"),
+    )
+    lines += [f"{counted(number, what)} {why}" for number, what, why in left if number]
+    console.data(lines, asdict(report) | {"refused": refused})
+    end(ExitCode.DAMAGED if refused else 1 if check and has_copied else 0)
+
+
+@click.command()
+@click.option("--until", metavar="TIME", help='End at this time: 06:30, "06:30 Europe/Berlin", 2026-11-22T06:30.')
+@click.option(
+    "--sessions", type=click.IntRange(min=1), metavar="N", help="Work on N sessions at once.  [default: as many as a run]"
+)
+@click.option(
+    "--lease",
+    type=length,
+    default="30s",
+    show_default=True,
+    metavar="TIME",
+    help="After so long without a sign of life, 5m at most, others take over its sessions.",
+)
+@click.option("--builds", is_flag=True, help="Also build vault and site here, when a night is over.")
+@click.option(
+    "--schedule",
+    metavar="CRON",
+    default="",
+    help='Begin the night at these times, in UTC: "15 2 * * *". One of all workers with the same times does it.',
+)
+@click.pass_obj
+def work(console: Console, until: str | None, sessions: int | None, lease: timedelta, builds: bool, schedule: str) -> None:
+    """Research sessions of `research run --distribute`, on this or any other machine, until stopped. Needs PostgreSQL."""
+    if lease > LONGEST_LEASE:
+        raise click.BadParameter("it is 5m at most", param_hint="--lease")
+    require_queue(console.folder)
+    from pipeline.cli.shared_night import work_on_jobs
+
+    with unattended_run(console, "research work") as run:
+        end(work_on_jobs(run, moment(until), sessions=sessions, lease=lease, builds=builds, schedule=schedule))

@@ -56,8 +56,8 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "merge": ("machine_commands", "Join sessions that two machines continued."),
         "handoff": ("machine_commands", "Hand SESSION over to another machine."),
         "import": ("exchange_commands", "Import the sessions of another program."),
-        "store": ("database_commands", "Keep the event log in a PostgreSQL database."),
-        "work": ("database_commands", "Research sessions of a distributed run."),
+        "store": ("machine_commands", "Keep the event log in a PostgreSQL database."),
+        "work": ("machine_commands", "Research sessions of a distributed run."),
         "mcp": ("mcp_command", "Serve reports and quotes to other programs."),
     },
 }

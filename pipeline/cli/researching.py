@@ -1,4 +1,4 @@
-"""What each command that researches needs: the run's context, the documents' index, progress, consolidation at the end."""
+"""What each command that researches needs: the run's context, the documents' index, and progress."""
 
 from __future__ import annotations
 
@@ -10,22 +10,20 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from pipeline.batch.consolidation import Consolidated, Recaller
-from pipeline.batch.consolidation import consolidate as consolidate_sessions
+from pipeline.batch.consolidation import Recaller
 from pipeline.batch.night_result import spent_tonight
 from pipeline.batch.session_pool import SESSIONS_AT_ONCE, Batch, with_limits
 from pipeline.cli.command_parts import read_sessions
-from pipeline.cli.presentation import happened, price
+from pipeline.cli.presentation import happened
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment
-from pipeline.config.services import LOCAL, reasoner_for, secrets_of
+from pipeline.config.services import LOCAL, secrets_of
 from pipeline.config.settings import Workspace
 from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.night_events import PassagesEmbedded
 from pipeline.domain.events.session_events import NO_EVIDENCE, EventBase, ResearchFailed, RunStarted
 from pipeline.domain.state import SessionState
-from pipeline.domain.values import EXTRACTIVE, Cost
+from pipeline.domain.values import Cost
 from pipeline.engine.stopping import Listener, RunContext, SteadyClock
-from pipeline.errors import UsageError
 from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask
 from pipeline.ops.unattended import UnattendedRun
 from pipeline.research import StepContext
@@ -104,8 +102,10 @@ def context_of(env: RunEnvironment, listener: Listener, run: UnattendedRun, unti
     return with_limits(replace(context, stop=run.stop, now=SteadyClock()), settings.limits, until)
 
 
-def prepare(console: Console, workspace: Workspace, factory: AdapterFactory, searches: Collection[tuple[str, ...]]) -> None:
-    """Index the documents and print those that cannot be read. ``searches``: the search providers of each session.
+def prepare(console: Console, workspace: Workspace, factory: AdapterFactory, searches: Collection[tuple[str, ...]]) -> str:
+    """Index the documents and print those that cannot be read; return their fingerprint, or "" if there are none.
+
+    ``searches``: the search providers of each session.
 
     Raises:
         CorpusUnusable, SearchFailed: the documents cannot be searched, and a session has no other search.
@@ -117,7 +117,7 @@ def prepare(console: Console, workspace: Workspace, factory: AdapterFactory, sea
                 f"your documents in {', '.join(workspace.queue.settings.corpus)} cannot be searched: see research doctor",
                 fg="yellow",
             )
-        return
+        return ""
     skipped = [f"skipped {workspace.document_name(problem.path)}: {problem.reason}" for problem in report.problems]
     skipped += [f"{workspace.document_name(one.path)}: {one.reason}" for one in report.thin]
     for line in first_few(skipped, f" files; {LOG_FILE} lists them all"):
@@ -125,6 +125,7 @@ def prepare(console: Console, workspace: Workspace, factory: AdapterFactory, sea
     if skipped:
         _log.warning("%s of documents: %s", counted(len(skipped), "file"), "; ".join(skipped), extra=PRINTED)
     console.say(f"{counted(report.files, 'document')} to search, {counted(report.passages, 'passage')}", dim=True)
+    return report.fingerprint
 
 
 async def report_embedding(console: Console, events: AsyncGenerator[PassagesEmbedded]) -> AsyncGenerator[PassagesEmbedded]:
@@ -140,59 +141,6 @@ async def report_embedding(console: Console, events: AsyncGenerator[PassagesEmbe
             if done and not event.left and not event.failed:
                 console.say(f"{counted(done, 'passage')} can be found by meaning ({event.model})", dim=True)
             yield event
-
-
-def consolidate_after_run(env: RunEnvironment, deadline: datetime | None = None, *, asks_model: bool = True) -> None:
-    """Consolidate what ended, unless the settings say no. A failure is printed and logged, and raised never.
-
-    With ``memory: model`` the model of the settings is asked, until the ``deadline`` of the run at the latest, unless
-    ``asks_model`` is false.
-    """
-    if env.workspace.queue.settings.memory == "off":
-        return
-    try:
-        print_failures(env.console, consolidate_now(env, deadline, asks_model=asks_model))
-    except Exception as error:  # noqa: BLE001 - the research is done, whatever becomes of its memory
-        hint = "no session is lost; research consolidate tries it again"
-        env.console.say(f"the sessions were not consolidated: {error}\n  → {hint}", always=True, fg="yellow")
-        _log.error("the sessions were not consolidated", exc_info=error, extra=PRINTED)
-
-
-def consolidate_now(env: RunEnvironment, deadline: datetime | None = None, *, asks_model: bool = True) -> Consolidated:
-    """Consolidate the ended sessions that changed since they were consolidated last. Values as above.
-
-    Raises:
-        LogError: the memory's stream cannot be written.
-    """
-    context = replace(log_writers.context_of(env.workspace), deadline=deadline)
-    sessions, settings = read_sessions(env.console, env.store, again=True).sessions, env.workspace.queue.settings
-    model, problems = EXTRACTIVE, []
-    if asks_model and settings.memory == "model":
-        try:
-            model = reasoner_for(env.workspace.queue.settings, env.keys).name
-        except UsageError as error:
-            problems = [f"no model was asked for memory: {error.message}"]
-
-    async def work() -> Consolidated:
-        if model == EXTRACTIVE:
-            return await consolidate_sessions(env.store, context, sessions)
-        async with aclosing(AdapterFactory(env.workspace, env.store, env.keys, night=env.night)) as factory:
-            reasoner = factory.model_for(model, Budget(Caps(settings.query_limits.cost_usd), name="consolidation"))
-            return await consolidate_sessions(env.store, context, sessions, reasoner)
-
-    done = asyncio.run(work())
-    return replace(done, problems=(*problems, *done.problems))
-
-
-def print_failures(console: Console, done: Consolidated) -> None:
-    """Print which sessions could not be consolidated, what a model failed to do, and what it cost."""
-    for problem in done.problems:
-        console.say(f"{problem}\n  → what the rules found is kept", always=True, fg="yellow")
-        _log.warning("%s", problem, extra=PRINTED)
-    if done.cost.calls or done.cost.usd:
-        console.say(f"memory: {price(done.cost, done.cost.total_tokens)}", dim=True)
-    for name, reason in done.failed.items():
-        console.say(f"{name} was not consolidated: {reason}\n  → research verify", always=True, fg="yellow")
 
 
 BEGINNINGS = {"research.started", "settings.changed", "plan.created", "plan.extended", "contradictions.found", "report.written"}

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import subprocess
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -20,9 +20,9 @@ from typing import Any
 from pipeline.batch.due_queries import split_at_limit
 from pipeline.batch.session_pool import PASSED
 from pipeline.batch.shared_night import NightWorker, open_night
+from pipeline.cli.batch_end import finish_batch
 from pipeline.cli.researching import Lines, batch_of, context_of, in_its_night, prepare, run_async, sessions_at_once
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, environment_of
-from pipeline.config.services import LOCAL
 from pipeline.domain.budget import Budget
 from pipeline.domain.events.json_codec import decode
 from pipeline.domain.values import Cost
@@ -34,32 +34,29 @@ from pipeline.ops.unattended import UnattendedRun
 from pipeline.ports.distribution import RESEARCH, WORKER, Night, entry_of
 from pipeline.text.times import night_of
 from pipeline.text.wording import counted
-from pipeline.wiring import document_folders, postgres_adapters
+from pipeline.wiring import postgres_adapters
 from pipeline.wiring.postgres_adapters import PostgresNights
 from pipeline.wiring.session_adapters import AdapterFactory
 
 _log = logging.getLogger("pipeline.night")
 LOOK_S = 1.0  # between two looks at the night
 QUIET_S = 5.0  # a worker may just be starting
-Finish = Callable[[str], dict[str, Any]]
 
 
-async def distribute(
-    run: UnattendedRun, env: RunEnvironment, decided: Decisions, request: Request, finish: Finish
-) -> dict[str, Any]:
+async def distribute(run: UnattendedRun, env: RunEnvironment, decided: Decisions, request: Request) -> dict[str, Any]:
     """Begin the night's batch, or go on with one that is not over; show it until it is built, and return its account.
 
-    ``finish`` builds a closed batch and returns its account, which is empty if somebody asked to stop before that.
+    The account is empty if somebody asked to stop before that.
 
     Raises:
         CorpusUnusable: a session has only documents to search, and there are none here.
         LogError: the database cannot be used.
     """
-    settings, limit = env.workspace.queue.settings, request.selection.limit
-    nights = postgres_adapters.nights_of(env.workspace.folder)
+    workspace, settings, limit = env.workspace, env.workspace.queue.settings, request.selection.limit
+    nights = postgres_adapters.nights_of(workspace.folder)
     context = context_of(env, Lines(env.console).listen, run, request.until)
     day = night_of(context.now(), settings.timezone).isoformat()
-    view = partial(_show, env, nights, replace(context, deadline=None), request.distribute or timedelta(), finish)
+    view = partial(_show, env, nights, context, request.distribute or timedelta())
     while before := await asyncio.to_thread(nights.unfinished):
         env.console.say(f"the night's {before.batch} is not over yet", dim=True)
         if before.day != day:
@@ -68,9 +65,8 @@ async def distribute(
         if before.day == day or not account:
             return account
     searches = {env.config_of(decision.query).search for decision in split_at_limit(decided.decisions, limit)[0]}
-    documents = postgres_adapters.fingerprint_of_documents(env.workspace)() if any(LOCAL in names for names in searches) else ""
-    if (LOCAL,) in searches and not documents:
-        document_folders.corpus_files(env.workspace)  # says why
+    async with aclosing(AdapterFactory(workspace, env.store, env.keys)) as factory:
+        documents = prepare(env.console, workspace, factory, searches)
     ends_in_s = None if context.deadline is None else max(0.0, (context.deadline - context.now()).total_seconds())
     caps, max_failures = settings.limits.caps.left_after(env.spent or Cost()), settings.limits.max_failures
     night = Night(day, "", ends_in_s, context.writing.total_seconds(), caps, max_failures)
@@ -78,9 +74,7 @@ async def distribute(
     return await view(await open_night(batch, decided.decisions, limit, nights, night, documents))
 
 
-async def _show(
-    env: RunEnvironment, nights: PostgresNights, context: RunContext, wait: timedelta, finish: Finish, batch: str
-) -> dict[str, Any]:
+async def _show(env: RunEnvironment, nights: PostgresNights, context: RunContext, wait: timedelta, batch: str) -> dict[str, Any]:
     """Show a batch until it is built; return its account, or an empty one if somebody asked to stop.
 
     It closes and builds it, if no worker does. It may end at any time; nothing waits for it. When nobody takes what is left for
@@ -110,39 +104,34 @@ async def _show(
         waiting = {entry: count for entry, (count, _) in queue.items() if entry.startswith(RESEARCH) and count}
         idle_s = idle_s + LOOK_S if waiting and not any(running for _, running in queue.values()) else 0.0
         if idle_s >= min(QUIET_S, wait_s):
-            workers = nights.workers()
-            who = f"connected: {', '.join(workers)}" if workers else "no worker is connected"
+            who = f"connected workers: {', '.join(nights.workers()) or 'none'}"
             for entry, count in waiting.items():
                 say_once(f"nobody takes {counted(count, 'session')} ({entry}); {who}")
             if idle_s >= wait_s:
                 nights.halt(batch, "cap", f"nobody took it; {who}")
         return ()
 
-    worker = NightWorker(env.store, nights, context, look=look, look_s=LOOK_S)
-    worker.build = lambda name: account.update(finish(name))
+    def build(batch: str) -> None:
+        account.update(finish_batch(in_its_night(env), batch, context.deadline))
+
+    worker = NightWorker(env.store, nights, replace(context, deadline=None), build=build, look=look, look_s=LOOK_S)
     worker.say = lambda line, is_problem: say_once(line) if is_problem else None
     engine = postgres_adapters.engine_of(env.workspace.folder, f"research run {env.machine}")
     await worker.work(engine)
     if context.stop.asked and not account:
         env.console.say("the night goes on without this view: research run --distribute shows it again", fg="yellow")
     elif not account:  # a worker has built its own vault
-        account = await asyncio.to_thread(finish, batch)
+        await asyncio.to_thread(build, batch)
     return account
 
 
 def work_on_jobs(
-    run: UnattendedRun,
-    until: datetime | None,
-    *,
-    sessions: int | None,
-    lease: timedelta,
-    finish: Callable[[RunEnvironment, str], object] | None,
-    schedule: str,
+    run: UnattendedRun, until: datetime | None, *, sessions: int | None, lease: timedelta, builds: bool, schedule: str
 ) -> int:
     """Take jobs and do them; return the process's exit code.
 
-    ``sessions``: how many at once, None for as many as a run works on. ``finish`` builds vault and site of a closed batch, where
-    this machine is to. At the times of ``schedule``, a cron expression in UTC, one of the workers that have it begins the night.
+    ``sessions``: how many at once, None for as many as a run works on. ``builds``: vault and site of a closed
+    batch, too. At the times of ``schedule``, a cron expression in UTC, one of the workers that have it begins the night.
 
     Raises:
         UsageError: the workspace's log is not in PostgreSQL.
@@ -165,21 +154,20 @@ def work_on_jobs(
                 await asyncio.sleep(LOOK_S)
 
     async def work() -> None:
-        nights, fingerprint = postgres_adapters.nights_of(folder), postgres_adapters.fingerprint_of_documents(env.workspace)
-        at_once = sessions or sessions_at_once(env.workspace)
+        nights, at_once = postgres_adapters.nights_of(folder), sessions or sessions_at_once(env.workspace)
         context = replace(context_of(env, Lines(env.console).listen, run, until), deadline=until)
         async with aclosing(AdapterFactory(env.workspace, env.store, env.keys, pace=nights)) as factory:
 
             def look() -> Collection[str]:
-                entries = {entry_of(documents, name) for documents in ("", fingerprint()) for name in ("", machine)}
+                found = factory.prepare(needed=False)
+                entries = {entry_of(one, name) for one in ("", found.fingerprint if found else "") for name in ("", machine)}
                 if entries != worker.entries:  # also at first
                     prepare(env.console, env.workspace, factory, ())
                 return entries
 
             worker = NightWorker(env.store, nights, context, look=look, say=say)
             worker.prepare = lambda state, part: factory(state, Budget(name="night", shared=part))
-            if finish is not None:
-                worker.build = lambda batch: finish(in_its_night(env), batch)
+            worker.build = (lambda batch: finish_batch(in_its_night(env), batch)) if builds else None
             engine = postgres_adapters.engine_of(folder, f"{WORKER}{machine}", at_once, lease.total_seconds())
             engine.scheduled = (schedule, begin) if schedule else None
             env.console.say(f"{machine} takes up to {at_once} sessions at once", dim=True)

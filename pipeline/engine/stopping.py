@@ -99,8 +99,10 @@ def reserved_for_writing(now: datetime, end: datetime | None) -> timedelta:
 
 
 @asynccontextmanager
-async def ending_at(end: datetime | None, now: Callable[[], datetime], stop: Stop) -> AsyncIterator[None]:
-    """Ask to stop when ``end`` has come. The clock is read at least every half minute, as the machine may sleep."""
+async def ending_at(
+    end: datetime | None, now: Callable[[], datetime], stop: Stop, other: Stop | None = None
+) -> AsyncIterator[None]:
+    """Ask to stop when ``end`` has come, or ``other`` is asked. The clock is read every half minute, as the machine may sleep."""
     import asyncio
 
     async def watch(end: datetime) -> None:
@@ -108,7 +110,12 @@ async def ending_at(end: datetime | None, now: Callable[[], datetime], stop: Sto
             await asyncio.sleep(min(left, _LONGEST_SLEEP_S))
         stop.ask("the deadline has passed", ExitCode.UNFINISHED)
 
+    async def follow(other: Stop) -> None:
+        await other.wait()
+        stop.ask(other.reason, other.exit_code)
+
     watching = [asyncio.create_task(watch(end))] if end is not None else []
+    watching += [asyncio.create_task(follow(other))] if other else []
     try:
         yield
     finally:

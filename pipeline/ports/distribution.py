@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -35,10 +35,7 @@ class Night:
 
 
 class NightJob(NamedTuple):
-    """A session of a batch, at its entry point; with its result if it has ended, and the machines that are not set up for it.
-
-    A question that could not begin has no session, and a result from the start.
-    """
+    """A session of a batch, at its entry point; with its result if it has ended, and the machines that are not set up for it."""
 
     session: str
     query_id: str
@@ -99,24 +96,17 @@ class Nights(Protocol):
         """Note that the outcome of a batch is in the log; or that it is built, which ends it."""
 
 
-class Worker(Protocol):
-    """Whoever does jobs."""
-
-    def takes(self) -> Collection[str]:
-        """Return the entry points whose jobs it does now."""
-
-    async def do(self, entry: str, subject: str, attempts: int) -> float | None:
-        """Do a job about a session or a batch; None: it is over, else it comes again after so many seconds.
-
-        ``attempts`` counts how often it came again.
-        """
+Takes = Callable[[], Collection[str]]  # the entry points whose jobs a worker does now
+# Does a job at an entry point, about a session or a batch, that came again so often; None: it is over, else it comes again after
+# so many seconds.
+Do = Callable[[str, str, int], Coroutine[Any, Any, float | None]]
 
 
 class JobEngine(Protocol):
     """Gives jobs to workers: each to one at a time, and to another one when nothing was heard of the first for its lease."""
 
-    async def run(self, worker: Worker) -> None:
-        """Give jobs to the worker until ``stop``. Those under way end first."""
+    async def run(self, takes: Takes, do: Do) -> None:
+        """Give jobs to a worker until ``stop``. Those under way end first."""
 
     def stop(self) -> None:
         """Give no more jobs. May be called at any time, from any thread."""

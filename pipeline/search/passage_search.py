@@ -192,7 +192,8 @@ _RERANKED = 50  # passages that a reranker orders
 class IndexReport:
     """The result of a refresh: number of files searched, of those new or changed, of those removed, and of passages.
 
-    ``problems`` are the files that are not searched, by path, ``thin`` those whose text lacks much.
+    ``problems`` are the files that are not searched, by path, ``thin`` those whose text lacks much. ``fingerprint`` is the
+    SHA-256 of all addresses and contents.
     """
 
     files: int
@@ -201,6 +202,7 @@ class IndexReport:
     passages: int
     problems: tuple[SkippedFile, ...]
     thin: tuple[SkippedFile, ...] = ()
+    fingerprint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,7 +359,8 @@ class PassageSearch:
             )
             raise CorpusUnusable(f"The folder {self._corpus} holds no document that can be read ({seen}).", hint=hint)
         count, sorted_problems = index.count(searched), tuple(sorted(problems))
-        self._report = IndexReport(len(searched), changed, len(gone), count, sorted_problems, _thin(held))
+        fingerprint = digest_of("\n".join(f"{file.url} {file.bytes}" for file in held.values()).encode())
+        self._report = IndexReport(len(searched), changed, len(gone), count, sorted_problems, _thin(held), fingerprint)
         return self._report
 
     def _put_files(self, index: Index, new: Sequence[FoundFile], known: Mapping[str, IndexedFile]) -> int:

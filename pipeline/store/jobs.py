@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
@@ -26,7 +26,7 @@ from pgqueuer.queries import Queries
 from psycopg.rows import dict_row
 
 from pipeline.errors import StoreUnreachable, UsageError
-from pipeline.ports.distribution import Worker
+from pipeline.ports.distribution import Do, Takes
 from pipeline.store.postgres_database import Connection, Database
 
 LOOK_S = 1.0  # between two looks at an empty queue
@@ -47,17 +47,17 @@ class PgQueuerEngine:
         self.scheduled: tuple[str, Callable[[Schedule], Awaitable[None]]] | None = None
         self._stopping = threading.Event()
 
-    async def run(self, worker: Worker) -> None:
-        """Give jobs to the worker until ``stop``."""
-        await asyncio.to_thread(asyncio.run, self._give(worker, asyncio.get_running_loop()))
+    async def run(self, takes: Takes, do: Do) -> None:
+        """Give jobs to a worker until ``stop``. Those under way end first."""
+        await asyncio.to_thread(asyncio.run, self._give(takes, do, asyncio.get_running_loop()))
 
     def stop(self) -> None:
-        """Give no more jobs."""
+        """Give no more jobs. May be called at any time, from any thread."""
         self._stopping.set()
 
-    async def _give(self, worker: Worker, main: asyncio.AbstractEventLoop) -> None:
-        async def do(job: Job) -> None:
-            doing = worker.do(str(job.entrypoint), (job.payload or b"").decode(), job.attempts)
+    async def _give(self, takes: Takes, do: Do, main: asyncio.AbstractEventLoop) -> None:
+        async def do_there(job: Job) -> None:
+            doing = do(str(job.entrypoint), (job.payload or b"").decode(), job.attempts)
             again_s = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(doing, main))
             if again_s is not None:
                 raise RetryRequested(timedelta(seconds=again_s))
@@ -67,8 +67,8 @@ class PgQueuerEngine:
             jobs.manager.shutdown.set()
             nights.shutdown.set()
 
-        executor = EntrypointExecutor(EntrypointExecutorParameters(concurrency_limit=0, func=do))
-        jobs = _OwnJobs(_Driver(self._database, self._stopping), executor, self._at_once, worker.takes)
+        executor = EntrypointExecutor(EntrypointExecutorParameters(concurrency_limit=0, func=do_there))
+        jobs = _OwnJobs(_Driver(self._database, self._stopping), executor, self._at_once, takes)
         nights = SchedulerManager(jobs)
         if self.scheduled:
             times, begin = self.scheduled
@@ -87,24 +87,18 @@ class PgQueuerEngine:
 class _OwnJobs(Queries):
     """pgqueuer's statements, for this process's jobs alone: ``at_once`` at most, of the entry points that it takes."""
 
-    def __init__(self, driver: _Driver, executor: EntrypointExecutor, at_once: int, takes: Callable[[], Collection[str]]) -> None:
+    def __init__(self, driver: _Driver, executor: EntrypointExecutor, at_once: int, takes: Takes) -> None:
         super().__init__(driver)
         self._executor, self._at_once, self._takes = executor, at_once, takes
         self.manager = QueueManager(self)
 
-    async def dequeue(
-        self,
-        batch_size: int,
-        entrypoints: Any,  # noqa: ARG002 - they change with the worker's documents
-        queue_manager_id: Any,
-        global_concurrency_limit: int | None,  # noqa: ARG002 - pgqueuer's own is two at least
-        heartbeat_timeout: timedelta,
-    ) -> list[Job]:
-        names = [QueueEntrypoint(name) for name in self._takes()]
-        self.manager.entrypoint_registry.clear()
-        self.manager.entrypoint_registry.update(dict.fromkeys(names, self._executor))
-        limits = {name: EntrypointExecutionParameter(concurrency_limit=0) for name in names}
-        return await super().dequeue(batch_size, limits, queue_manager_id, self._at_once, heartbeat_timeout)
+    async def dequeue(self, *_: Any, **asked: Any) -> list[Job]:
+        registry = self.manager.entrypoint_registry  # it changes with the worker's documents
+        registry.clear()
+        registry.update({QueueEntrypoint(name): self._executor for name in self._takes()})
+        asked["entrypoints"] = dict.fromkeys(registry, EntrypointExecutionParameter(concurrency_limit=0))
+        asked["global_concurrency_limit"] = self._at_once  # pgqueuer's own is two at least
+        return await super().dequeue(**asked)
 
     async def _own(self, ids: list[Any]) -> list[Any]:
         query = "select id from pgqueuer where id = any($1::bigint[]) and queue_manager_id = $2"

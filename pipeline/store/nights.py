@@ -1,8 +1,8 @@
 """The rows of nights: one a night with its money, one a session of its batch, one a host or provider whose pace all keep.
 
-A call's worst case is reserved in the night's row before it is sent, and replaced by its price afterwards. What a worker that was
-killed had reserved stays so: its calls may have been sent, and count at their worst. Each take-over of a session begins a new
-turn; who wakes up in an old one can end nothing.
+A call's worst case counts as spent in the night's row before it is sent, and is replaced by its price afterwards. That of a
+worker that was killed stays: its calls may have been sent. Each take-over of a session begins a new turn; who wakes up in an old
+one can end nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pgqueuer.queries import SyncQueries
 from psycopg.types.json import Jsonb
 
 from pipeline.domain.budget import Budget, Caps, nano_usd
-from pipeline.domain.values import Cost, total
+from pipeline.domain.values import Cost
 from pipeline.errors import BudgetSpent, LogError, VersionConflict
 from pipeline.ports.distribution import BUILD, CLOSE, WORKER, Night, NightJob
 from pipeline.store.postgres_database import Connection, Database
@@ -28,16 +28,11 @@ LOOK_S = 0.5  # at most, between two looks whether a turn is free
 _log = logging.getLogger("pipeline.store.nights")
 
 
-def _each(text: str, between: str = ", ") -> str:
-    """Repeat a part of a statement for money, tokens and calls."""
-    return between.join(text.replace("*", name) for name in ("nano", "tokens", "calls"))
-
-
 _OPEN = """
 insert into nights (day, batch, ends_at, writing_s, cap_nano, cap_tokens, cap_calls, max_failures)
 values (%s, %s, clock_timestamp() + make_interval(secs => %s), %s, %s, %s, %s, %s)
 """
-_JOB = "insert into night_jobs (batch, place, session, query_id, query, entry, result) values (%s, %s, %s, %s, %s, %s, %s)"
+_JOB = "insert into night_jobs (batch, place, session, query_id, query, entry) values (%s, %s, %s, %s, %s, %s)"
 _UNFINISHED = "from nights where state <> 'built' order by day limit 1"
 _NIGHT = f"""
 select day, batch, extract(epoch from ends_at - clock_timestamp())::float8, writing_s,
@@ -55,11 +50,10 @@ returning turn, fruitless, session, query_id, query, entry, result, refused
 """  # noqa: S608 - no value from outside
 _MINE = """where batch = %s and session = %s and turn = %s and result is null
     and batch in (select batch from nights where state = 'open')"""
-_SUMS = f"select {_each('spent_*')}, {_each('reserved_*')} from nights where batch = %s and state = 'open' for update"  # noqa: S608
-_RESERVE = f"update nights set {_each('reserved_* = reserved_* + %(*)s')} where batch = %(batch)s"  # noqa: S608
-_SETTLE = f"""
-update nights set {_each("reserved_* = reserved_* - %(*)s, spent_* = spent_* + %(paid_*)s")} where batch = %(batch)s
-"""  # noqa: S608
+_SPENT = "select spent_nano / 1e9::float8, spent_tokens, spent_calls from nights where batch = %s and state = 'open' for update"
+_SPEND = """
+update nights set spent_nano = spent_nano + %s, spent_tokens = spent_tokens + %s, spent_calls = spent_calls + %s where batch = %s
+"""
 _HALT_IF_MANY_FAILED = """
 update nights set halt_cause = 'failures', halt = 'too many failures in this night'
 where state = 'open' and halt = '' and max_failures <= (
@@ -83,7 +77,7 @@ class PostgresShare:
     refusal: str = ""
 
     async def reserve(self, worst: Cost, calls: int) -> None:
-        """Reserve the worst case of one call; ``calls`` is 1 for a model call, 0 for another.
+        """Count the worst case of one call as spent; ``calls`` is 1 for a model call, 0 for another.
 
         Raises:
             BudgetSpent: it would exceed a cap of the night; nothing is reserved.
@@ -92,14 +86,12 @@ class PostgresShare:
         """
 
         def work(connection: Connection) -> None:
-            sums = connection.execute(_SUMS, (self.night.batch,)).fetchone()
-            if sums is None:
+            row = connection.execute(_SPENT, (self.night.batch,)).fetchone()
+            if row is None:
                 raise VersionConflict(f"the night of {self.job.session} has ended")
-            spent, reserved = (
-                Cost(usd=nano / 1e9, total_tokens=tokens, calls=calls) for nano, tokens, calls in (sums[:3], sums[3:])
-            )
-            Budget(self.night.caps, name="night", spent=spent).check(total((reserved, worst)), reserved.calls + calls)
-            connection.execute(_RESERVE, _amounts(worst, calls) | {"batch": self.night.batch})
+            spent = Cost(usd=row[0], total_tokens=row[1], calls=row[2])
+            Budget(self.night.caps, name="night", spent=spent).check(worst, calls)
+            connection.execute(_SPEND, (nano_usd(worst.usd), worst.total_tokens, calls, self.night.batch))
 
         try:
             await asyncio.to_thread(self.database.transaction, work)
@@ -112,13 +104,13 @@ class PostgresShare:
 
         It is done in the background and tried once: if nobody can say whether that was stored, the worst case counts.
         """
-        paid = _amounts(Cost(), 0, "paid_") if actual is None else _amounts(actual, calls, "paid_")
-        values = _amounts(worst, calls) | paid | {"batch": self.night.batch}
-        unsent = [_SETTLE]
+        paid, uncounted = (Cost(), -calls) if actual is None else (actual, 0)
+        change = (nano_usd(paid.usd) - nano_usd(worst.usd), paid.total_tokens - worst.total_tokens, uncounted, self.night.batch)
+        unsent = [change]
 
         def once(connection: Connection) -> None:
             if unsent:
-                connection.execute(unsent.pop(), values)
+                connection.execute(_SPEND, unsent.pop())
 
         def settle() -> None:
             try:
@@ -153,7 +145,7 @@ class PostgresNights:
         """Begin a night's batch."""
         usd, tokens, calls = night.caps
         caps = (None if usd is None else nano_usd(usd), tokens, calls, night.max_failures)
-        rows = [(night.batch, place, *job[:4], Jsonb(job.result) if job.result else None) for place, job in enumerate(jobs)]
+        rows = [(night.batch, place, *job[:4]) for place, job in enumerate(jobs)]
 
         def work(connection: Connection) -> None:
             connection.execute("delete from night_jobs")  # no other night is under way
@@ -169,11 +161,11 @@ class PostgresNights:
         return self._database.run(_unfinished)
 
     def advance(self) -> None:
-        """Put in the queue what a night waits for and the queue lacks."""
+        """Put in the queue what a night waits for and the queue lacks: sessions, else the closing, else the building."""
         self._database.transaction(_advance)
 
     def take(self, session: str) -> PostgresShare | None:
-        """Begin a new turn of a session."""
+        """Take a session; None if it or its night is over. Earlier shares of it are void."""
 
         def work(connection: Connection) -> PostgresShare | None:
             row, night = connection.execute(_TAKE, {"session": session}).fetchone(), _unfinished(connection)
@@ -182,12 +174,12 @@ class PostgresNights:
         return self._database.transaction(work)
 
     def halt(self, batch: str, cause: str, reason: str) -> None:
-        """Let nothing more start in a batch."""
+        """Let nothing more start in a batch. The first reason counts."""
         query = "update nights set halt_cause = %s, halt = %s where batch = %s and halt = ''"
         _changed(self._database, query, cause, reason, batch)
 
     def close(self, batch: str, *, built: bool = False) -> None:
-        """Note that the outcome of a batch is in the log, or that it is built."""
+        """Note that the outcome of a batch is in the log; or that it is built, which ends it."""
         query = "update nights set state = %s where batch = %s"
         _changed(self._database, query, "built" if built else "closed", batch)
 
@@ -210,18 +202,13 @@ class PostgresNights:
         return sorted(unquote(row[0]) for row in self._database.rows(query, len(WORKER) + 1, f"{WORKER}%"))
 
     def take_turn(self, name: str, hold_s: float) -> float:
-        """Take the turn at a host or provider for ``hold_s`` seconds, if it is free; return 0, else in how many seconds it is.
-
-        A row that another machine inserts at this moment is met by the insert and not by the ``select``, which reads what was
-        committed before: that a turn was taken is read from the insert alone.
-        """
-        query = """with taken as (
-                insert into pace (name, next_at) values (%(name)s, clock_timestamp() + make_interval(secs => %(hold)s))
-                on conflict (name) do update set next_at = excluded.next_at where pace.next_at <= clock_timestamp() returning 1
-            ) select exists (select from taken),
-                (select extract(epoch from next_at - clock_timestamp())::float8 from pace where name = %(name)s)"""
-        ((taken, wait_s),) = self._database.rows(query, name=name, hold=hold_s)
-        return 0.0 if taken else max(0.001, wait_s or 0.0)
+        """Take the turn at a host or provider for ``hold_s`` seconds, if it is free; return 0, else in how many seconds it is."""
+        take = """insert into pace (name, next_at) values (%s, clock_timestamp() + make_interval(secs => %s))
+            on conflict (name) do update set next_at = excluded.next_at where pace.next_at <= clock_timestamp() returning 1"""
+        left = "select extract(epoch from next_at - clock_timestamp())::float8 from pace where name = %s"
+        if self._database.rows(take, name, hold_s):
+            return 0.0
+        return max(0.001, float(self._database.rows(left, name)[0][0]))
 
     async def turn(self, name: str, hold_s: float) -> None:
         """Return when it is this process's turn at a host or provider."""
@@ -278,7 +265,3 @@ def _advance(connection: Connection) -> None:
     SyncQueries(SyncPsycopgDriver(connection)).enqueue(
         list(entries), payloads, priorities, dedupe_key=list(keys), on_conflict="skip"
     )
-
-
-def _amounts(cost: Cost, calls: int, prefix: str = "") -> dict[str, Any]:
-    return {f"{prefix}nano": nano_usd(cost.usd), f"{prefix}tokens": cost.total_tokens, f"{prefix}calls": calls}

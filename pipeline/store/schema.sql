@@ -78,12 +78,12 @@ create table if not exists nights (
     ends_at timestamptz,                       -- null: without a limit
     writing_s double precision not null,       -- the gathering ends so long before
     cap_nano bigint, cap_tokens bigint, cap_calls bigint,   -- null: no cap
-    spent_nano bigint not null default 0, spent_tokens bigint not null default 0, spent_calls bigint not null default 0,
-    reserved_nano bigint not null default 0, reserved_tokens bigint not null default 0, reserved_calls bigint not null default 0,
+    spent_nano bigint not null default 0, spent_tokens bigint not null default 0, spent_calls bigint not null default 0,  -- or reserved
     max_failures integer not null,
     halt_cause text not null default '', halt text not null default '',   -- why nothing more may start
     state text not null default 'open'         -- closed: its outcome is in the log; built: so are vault and site
 );
+alter table nights drop column if exists reserved_nano, drop column if exists reserved_tokens, drop column if exists reserved_calls;
 
 create table if not exists night_jobs (        -- the sessions of a batch
     batch text not null, place integer not null, session text not null, query_id text not null, query text not null,

@@ -93,8 +93,8 @@ def rate(folder: Path, note: str, block: str, rating: str) -> None:
     record_decisions(folder, [NoteRated.model_validate({"note": found, "rating": rating, **about})])
 
 
-def copy_log(folder: Path, other: Path, *, check: bool) -> copying.CopyReport:
-    """Copy into the workspace's log what that of another workspace has more; ``check``: write nothing.
+def copy_log(folder: Path, other: Path | None, *, check: bool) -> copying.CopyReport:
+    """Copy into the workspace's log what that of another workspace, if any, has more; ``check``: write nothing.
 
     Raises:
         UsageError: the other folder has no log, or is this one; or this log is in a database.
@@ -103,6 +103,8 @@ def copy_log(folder: Path, other: Path, *, check: bool) -> copying.CopyReport:
     """
     from pipeline.store import copying  # no run waits for it
 
+    if other is None:
+        return copying.CopyReport()
     if address := store_address(folder):
         hint = f"research store copy {other} {address} copies what the database lacks"
         raise UsageError("the log is in a database; only logs in files can be merged", hint=hint)

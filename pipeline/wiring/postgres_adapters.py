@@ -6,20 +6,14 @@ It needs the extra ``postgres``: whoever imports it has called ``require_psycopg
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
-from collections.abc import Callable
-from functools import cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from pipeline.config.keys import usable_store
-from pipeline.config.settings import Workspace, environment, objects_address, store_address, store_password
-from pipeline.errors import CorpusUnusable, ReadFailed, UsageError
-from pipeline.search.corpus_files import Corpus, FoundFile, contents
+from pipeline.config.settings import objects_address, store_address, store_password
+from pipeline.errors import UsageError
 from pipeline.store.copying import CopyReport, copy_log
 from pipeline.store.file_store import FileStore
 from pipeline.store.jobs import PgQueuerEngine
@@ -118,35 +112,3 @@ def engine_of(folder: Path, program: str, at_once: int = 2, lease_s: float = 30.
 
 def _database(folder: Path, **options: Any) -> Database:
     return Database(store_address(folder), check_schema, password=store_password(folder), **options)
-
-
-def show_dashboard(folder: Path) -> int:
-    """Show the engine's own page of the queue until it is left; return its exit code."""
-    command = [sys.executable, "-m", "pgqueuer", "--pg-dsn", store_address(folder), "dashboard", "--interval", "2"]
-    password = store_password(folder)
-    its_environment = {**environment(), **({"PGPASSWORD": password} if password else {})}
-    return subprocess.call(command, env=its_environment)  # noqa: S603 - a command of our own
-
-
-def fingerprint_of_documents(workspace: Workspace) -> Callable[[], str]:
-    """Return what returns the SHA-256 of the addresses and contents of a workspace's documents, or "" for none.
-
-    Each call looks at the folders again, and reads only files that look changed.
-    """
-    corpus = Corpus(workspace.corpora)
-
-    @cache
-    def hash_of(file: FoundFile) -> str:
-        try:
-            return sha256(contents(corpus.locate(file.url))).hexdigest()
-        except ReadFailed:
-            return "unreadable"
-
-    def fingerprint() -> str:
-        try:
-            lines = sorted(f"{file.url} {hash_of(file)}" for file in corpus.scan() if isinstance(file, FoundFile))
-        except (CorpusUnusable, OSError):
-            lines = []
-        return sha256("\n".join(lines).encode()).hexdigest() if lines else ""
-
-    return fingerprint
