@@ -82,9 +82,7 @@ def spoil_queue(folder: Path) -> str:
 
 
 def remove_corpus(folder: Path) -> str:
-    for path in (folder / "corpus").iterdir():
-        path.unlink()
-    (folder / "corpus").rmdir()
+    shutil.rmtree(folder / "corpus")
     return str(folder / "corpus")
 
 
@@ -121,22 +119,14 @@ def test_a_broken_a_huge_and_a_binary_file_are_named_and_skipped(workspace: Path
         assert f"skipped corpus/{name}" in told.err
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("# {{ title }\n", "report.md.j2"),
-        ("# {{ no_such_name }}\n", "no_such_name"),
-        ("{% for x in %}\n", "report.md.j2, line 1"),
-    ],
-)
-def test_a_broken_template_is_named_and_every_note_stays_as_it_was(workspace: Path, text: str, expected: str) -> None:
+def test_a_broken_template_is_named_and_every_note_stays_as_it_was(workspace: Path) -> None:
     said(workspace, "run")
     copied_templates(workspace)
-    (workspace / "templates" / "vault" / "report.md.j2").write_text(text)
+    (workspace / "templates" / "vault" / "report.md.j2").write_text("\n# {{ no_such_name }}\n")
     before = files_in(workspace / "vault")
     told = said(workspace, "build")
     assert told.code == 2
-    assert expected in told.err
+    assert "report.md.j2, line 2: 'no_such_name'" in told.err
     assert files_in(workspace / "vault") == before
     assert said(workspace, "verify").code == 0
 

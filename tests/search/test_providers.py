@@ -233,6 +233,7 @@ def test_what_may_pass_is_tried_again_and_the_rest_fails_this_search_alone(
 @pytest.mark.parametrize(
     ("name", "first", "then", "slept"),
     [
+        ("brave", reply(brave_error("RATE_LIMITED"), 429), brave(BRAVE), 1),
         ("tavily", reply({"detail": {"error": "Slow down"}}, 429, {"Retry-After": "3"}), listed(TAVILY), 3),
         ("wikipedia", reply({"error": {"code": "maxlag"}}, 200, {"Retry-After": "5"}), wikipedia(WIKIPEDIA), 5),
         ("arxiv", reply("Rate exceeded.", 429), feed(ENTRY, "1"), 3),
@@ -267,12 +268,6 @@ def test_a_wrong_key_is_tried_once_however_many_searches_wait() -> None:
 
     assert {type(found) for found in asyncio.run(all_at_once())} == {ProviderRefused}
     assert bench.hits == 1
-
-
-def test_the_rate_of_brave_is_waited_out() -> None:
-    bench = Bench(made("brave"), reply(brave_error("RATE_LIMITED"), 429), lambda: reply(brave(BRAVE)))
-    assert len(asked(bench)) == 1
-    assert sum(bench.clock.slept) == pytest.approx(1)
 
 
 def test_a_search_that_was_lost_may_have_been_billed() -> None:
