@@ -248,7 +248,7 @@ def session(query: int, ending: str, pages: int) -> tuple[list[Record], tuple[by
     texts = {url: "\n\n".join(fact.quote for fact in story.facts if fact.url == url) + f"\n\n{url} {query}" for url in urls}
     story.texts = texts
     digests = {url: digest_of(text.encode()) for url, text in texts.items()}
-    story.facts = tuple(fact.model_copy(update={"digest": digests[fact.url]}) for fact in story.facts)  # type: ignore[assignment]
+    story.facts = tuple(fact.model_copy(update={"digest": digests[fact.url]}) for fact in story.facts)
     story.begin().planned()
     if ending != "open":
         story.gathered()

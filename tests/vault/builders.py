@@ -97,7 +97,7 @@ class Story:
         self.scribe = Scribe(self.store, self.id, self.date)
         say = self.say
         first, second, third = self.pages
-        self.facts = (
+        self.facts: tuple[v.Fact, ...] = (
             fact(first, say("An append is durable after fsync returned."), say("Fsync makes an append durable.")),
             fact(first, say("The reader stops at the first torn record!")),
             fact(second, say("After fsync has returned, an append is durable.")),

@@ -16,6 +16,7 @@ from pipeline.domain.events import night_events as n
 from pipeline.domain.events import session_events as e
 from pipeline.domain.values import Changes, Cost, Paragraph, ReportSection, Sentence, SourceChange
 from pipeline.errors import GONE
+from pipeline.research.report_parsing import read_sentence
 from pipeline.vault.build_cache import paths_of
 from pipeline.vault.export import cited_sources, page, portable, references
 from pipeline.vault.stages import SNIPPET
@@ -27,9 +28,18 @@ from tests.vault.scanner import body_of
 GOLDEN = Path(__file__).parent / "golden"
 SIGNS = Path(__file__).parents[1] / "site" / "signs.md"  # a note with all that Obsidian reads
 SHOWN = ("browse/reports", "browse/earlier", "reports/", "feed.xml", "my/signs")  # of the site
-FORMS = ("https://forms.example/steps", "corpus:forms.pdf", "https://forms.example/tables?all=1")
+FORMS = ("https://forms.example/steps", "corpus:forms.pdf", "https://bücher.example:8080/a%20b/100%/ä?all=1&b=2")
 LONG = "A power-cut, again & again: " + " ".join(f"word{number}" for number in range(40))
+SENTENCES = Path(__file__).with_name("sentences.txt")  # as a model may write them; of its keys and addresses only [E1]'s count
+HEARD = fact("corpus:a.md", "It listens at http://localhost:11434/v1 by default; see https://docs.example/a?b=c.")
 TABLE = "| Method | Survives |\n| fsync | yes |\n| none | no |"
+# Passages, and what stands before each: a list without its first item, the end of a table's and of long code, and their like.
+PASSAGES = (
+    ("- Sync.", "Two rules:"), ("- Sync twice.", "fsync"), ("- One:\n- Two:", ""), ("| fsync | no |", "| Method | Survives |"),
+    ("| Method | Survives |\n| fsync | yes, each power cut |", ""), ("Run it:\n\n```\nfsync --all -v now\n    ok\n```", ""),
+    ("$ one\n\n$ two\n```\n\nText.", ""),
+    ("- It waits.\n- EAGAIN: Wait. (See below.)\n- It is sent,\n- EPERM: not\n- EIO;", ""),
+)  # fmt: skip
 LOST = SourceChange(url="corpus:old/policy.md", title="Policy", before="d" * 64, reason=f"it cannot be read: {GONE}")
 # A language with labels, without a model; one without, which is read from right to left.
 LANGUAGES: dict[str, Say] = {
@@ -47,7 +57,8 @@ def of_all_forms(store: MemoryStore) -> Story:
     first, second, third, fourth, _ = story.facts
     second = second.model_copy(update={"quote": TABLE, "claim": TABLE, "path": ("A page", "Chapter", "Part")})
     third = third.model_copy(update={"start": 60})
-    story.facts = (first, second, third, fourth, fact(FORMS[2], LONG))
+    passages = [fact(FORMS[2], text).model_copy(update={"lead": lead}) for text, lead in PASSAGES]
+    story.facts = (first, second, third, fourth, fact(FORMS[2], LONG), *passages)
     cited, other = (first.id,), (first.id, third.id)
 
     def said(text: str, **more: object) -> Sentence:
@@ -87,8 +98,11 @@ def of_all_forms(store: MemoryStore) -> Story:
         ),
         "Passages": (
             Paragraph(sentences=(said(TABLE, facts=(second.id,)), said(third.quote, facts=(third.id,))), kind="passages"),
+            Paragraph(sentences=tuple(said(one.quote, facts=(one.id,)) for one in passages), kind="passages"),
         ),
     }
+    read = (read_sentence(line, {"E1": HEARD}) for line in SENTENCES.read_text().splitlines())
+    parts["Signs"] = (Paragraph(sentences=tuple(said(one.text) for one in read if one), form="bullets"),)
     sections = tuple(
         ReportSection(id=f"s{number}", title=title, paragraphs=paragraphs)
         for number, (title, paragraphs) in enumerate(parts.items())
@@ -109,14 +123,24 @@ def of_all_forms(store: MemoryStore) -> Story:
 
 
 def researched_again(store: MemoryStore, name: str, *, new: bool = False, **changed: object) -> Story:
-    """The second report on a question; what changed since the first is as given. ``new``: its sources have facts that are new."""
+    """The second report on a question; what changed since the first is as given. ``new``: it has a title and new facts."""
+
+    def stays(text: str) -> str:
+        return f"It stays. {text}" if text.endswith(".") else text
+
     given: dict[str, Any] = {"query": f"Again: what of {name}?", "query_id": name, "tags": ()}
     first = Story(store, id=f"2026-11-28-{name}-11aa", date="2026-11-28", **given).whole()
-    again = Story(store, id=f"2026-11-29-{name}-22bb", date="2026-11-29", previous=first.id, **given)
+    say: Say = stays if new else str
+    again = Story(store, id=f"2026-11-29-{name}-22bb", date="2026-11-29", previous=first.id, say=say, **given)
     cited, *_, further = again.facts
     added = (further.id, cited.id) if new else ()  # what is not cited is not called new
-    changes = Changes(session=first.id, since="2026-11-28T02:16:00.000Z", kept=3, added=added).model_copy(update=changed)
-    again.scribe.amend = changing(e.ChangesFound, changes=changes)
+    gone = (fact(PAGES[0], "It stays. Fsync makes an append fast."),) if new else ()  # of the new one only the rest is new
+    changes = Changes(session=first.id, since="2026-11-28T02:16:00.000Z", kept=3, added=added, gone=gone).model_copy(
+        update=changed
+    )
+    titled = changing(e.ReportGenerated, **({"title": "On the wind"} if new else {}))
+    altered = changing(e.ChangesFound, changes=changes.model_copy(update=changed))
+    again.scribe.amend = lambda event: titled(altered(event))
     return again.whole()
 
 

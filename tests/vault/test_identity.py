@@ -69,24 +69,19 @@ def test_what_an_earlier_version_recorded_of_the_note_of_an_import_holds() -> No
     assert (decisions.paths, decisions.hidden) == ({"session:a": "x.md"}, set())
 
 
-def test_a_deleted_note_stays_deleted_and_links_to_it_become_text(place: Workplace) -> None:
-    note = place.note("sources/")
+def test_a_deleted_note_stays_deleted_with_links_to_it_as_text_and_comes_back_when_put_back(place: Workplace) -> None:
+    before, note = place.files(), place.note("sources/")
     name = note.relative_to(place.vault).as_posix()
     note.unlink()
-    report = place.build()
-    assert report.hidden == (name,)
+    assert place.build().hidden == (name,)
     assert not note.exists()
     assert place.leading_nowhere() == []
-
-
-def test_a_deleted_note_comes_back_when_put_back(place: Workplace) -> None:
-    before, note = place.files(), place.note("nights/2026-11-21")
-    note.unlink()
-    place.build()
-    assert place.files() != before
-    note.write_bytes(before["nights/2026-11-21.md"])
+    note.write_bytes(before[name])
     assert place.build().set_aside == ()
     assert place.files() == before
+
+
+SHOWING = ("Home.md", "nights/2026-11-28.md", "nights/thirty-nights.svg")
 
 
 @pytest.mark.parametrize("deleted", [["3f2a"], ["9c01"], ["3f2a", "9c01"]])
@@ -98,8 +93,11 @@ def test_quotes_that_a_visible_report_cites_stay_and_no_link_leads_nowhere_which
     assert len(place.build().hidden) == len(deleted)
     assert place.leading_nowhere() == []
     assert ("#^q-" in "".join(path.read_text() for path in place.vault.rglob("reports/**/*.md"))) == (len(deleted) == 1)
-    assert ("power cut" in place.note("Home").read_text()) == ("9c01" not in deleted)
-    assert place.build().written == ()
+    home, night, picture = ((place.vault / name).read_text() for name in SHOWING)
+    assert ["power cut" in home, "1 answered" in home, "1 answered" in night] == ["9c01" not in deleted] * 3
+    assert f"\nreports: {2 - len(deleted)}\n" in home
+    assert picture.count("1 answered") == 2 - len(deleted)
+    assert (found := place.build("check")).written == found.removed == ()
 
 
 def test_a_source_note_counts_no_deleted_report_even_one_that_it_no_longer_names(tmp_path: Path) -> None:

@@ -12,11 +12,10 @@ from pipeline.domain.events import night_events as n
 from pipeline.domain.events import session_events as e
 from pipeline.domain.values import Changes, Cost, SourceChange
 from pipeline.errors import GONE
-from pipeline.text.cleaning import name_slug
 from pipeline.vault.notes.mornings import digest_of, nights_in, text_of
 from tests.commanding import said
 from tests.fakes import MemoryStore
-from tests.vault.builders import PAGES, Scribe, Story, Workplace, built, change, changing, fact, night
+from tests.vault.builders import PAGES, Scribe, Story, Workplace, built, change, changing, night
 
 
 def _text(place: Workplace, start: str) -> str:
@@ -158,56 +157,10 @@ def test_all_that_was_due_when_a_server_went_down_is_named_and_counted_and_why_i
     assert "Why does the sea foam?: The model's server is down." in digest
 
 
-def test_home_says_what_is_new_shows_questions_as_they_were_asked_and_counts_what_it_lists(tmp_path: Path) -> None:
-    def stays(text: str) -> str:
-        return f"It stays. {text}" if text.endswith(".") else text
-
-    store = MemoryStore()
-    first = Story(store).whole()
-    again = Story(store, id="2026-11-22-power-cut-9c01", previous=first.id, date="2026-11-22", say=stays)
-    gone = (fact(PAGES[0], "It stays. Fsync makes an append fast."),)
-    changes = Changes(session=first.id, since="2026-11-21T02:16:00.000Z", added=(again.facts[0].id,), gone=gone)
-    titled, altered = changing(e.ReportGenerated, title="On power cuts"), changing(e.ChangesFound, changes=changes)
-    again.scribe.amend = lambda event: titled(altered(event))
-    other = Story(store, id="2026-11-22-tides-77aa", query="Why are there tides?", query_id="tides", date="2026-11-22").whole()
-    night(store, again.whole(), other, date="2026-11-22")
-    place = built(tmp_path, store)
-    home, report = _text(place, "Home"), _text(place, f"reports/2026/{name_slug(again.query)}-9c01")
-    assert f"|{again.query}]]**\n    - **New:** … Fsync makes an append durable.\n    - answered ·" in home
-    assert f"\n# {again.query}\n\n*On power cuts*\n" in report
-    assert '\n  - "On power cuts"\n' in report  # an alias
-    assert ("2 answered" in home, "3 reports" in home, "On power cuts" in home) == (True, True, False)
-    place.note("reports/2026/why-are").unlink()
-    place.build()
-    home = _text(place, "Home")
-    assert ("1 answered" in home, "2 reports" in home, "tides" in home) == (True, True, False)
-    assert "1 answered" in _text(place, "nights/")
-    assert "1 answered" in (place.vault / "nights/thirty-nights.svg").read_text()
-    assert (found := place.build("check")).written == found.removed == ()
-
-
 def test_a_vault_without_any_session_says_what_to_do(tmp_path: Path) -> None:
     place = built(tmp_path, MemoryStore())
     assert [name for name in place.files() if name.endswith(".md")] == ["Home.md"]
     assert "research run" in _text(place, "Home")
-
-
-@pytest.mark.parametrize(
-    ("quote", "found"),
-    [
-        ("| Method | Survives |\n| fsync | yes, each power cut |", "#:~:text=yes%2C%20each%20power%20cut"),
-        ("| Method | Survives |\n| fsync | yes |", ""),  # such a word is on a page twice
-        ("- One.\n- Two is a longer item.", "#:~:text=Two%20is%20a%20longer%20item."),
-        ("Run it:\n\n```\nfsync --all -v now\nok\n```", "#:~:text=fsync%20%2D%2Dall%20%2Dv%20now"),
-        ("Yes.", "#:~:text=Yes."),
-    ],
-)
-def test_a_link_into_a_page_asks_for_words_that_stand_in_one_place_of_it(tmp_path: Path, quote: str, found: str) -> None:
-    story = Story(store := MemoryStore())
-    story.facts = (fact(PAGES[0], quote), *story.facts[1:])
-    story.whole()
-    note = _text(built(tmp_path, store), "sources/2026-11/source-logs-example-handbook")
-    assert f"(https://logs.example/handbook/{found})" in note
 
 
 @pytest.mark.parametrize(

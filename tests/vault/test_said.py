@@ -124,38 +124,8 @@ def test_only_ticks_that_are_not_recorded_count_and_each_belongs_to_the_quote_ab
     assert list(marked(text)) == [("q-1", "wrong"), ("q-2", "")]
 
 
-THINGS = (
-    "harbour bridge tower canal tunnel garden library museum theatre station market castle chapel school bakery mill forge "
-    "orchard quarry lighthouse"
-)
-
-
 def _blocks(text: str) -> list[str]:
     return list(dict.fromkeys(re.findall(r"#\^(q-[^|]+)", text)))
-
-
-def test_of_twenty_questions_the_next_night_shows_no_passage_called_wrong_and_keeps_each_called_useful(tmp_path: Path) -> None:
-    things = THINGS.split()
-    folder = workspace_in(tmp_path, "".join(f"  - {{query: How deep is the {one}?, id: {one}}}\n" for one in things))
-    for one in things:
-        for number, words in enumerate(
-            ("metres deep at low tide", "fathoms deep when it rains", "feet deep as the old map says")
-        ):
-            text = f"# The {one} {number}\n\nThe {one} is {number + 3} {words}.\n"
-            (folder / "corpus" / f"{one}-{number}.md").write_text(text)
-    assert said(folder, "-q", "run").code == 0
-    first = {path.name.split("-")[4]: path for path in (folder / "vault" / "reports").rglob("*.md")}
-    assert first.keys() == {*things}
-    wrong, useful = {}, {}
-    for one, path in first.items():
-        wrong[one], *_, useful[one] = _blocks(path.read_text())
-        rate(folder, path.relative_to(folder / "vault").as_posix(), wrong[one], "wrong")
-        rate(folder, path.relative_to(folder / "vault").as_posix(), useful[one], "useful")
-    assert said(folder, "-q", "run", *things, "--again").code in (0, 5)
-    again = (path for path in (folder / "vault" / "reports").rglob("*.md") if path not in first.values())
-    second = {path.name.split("-")[4]: _blocks(path.read_text()) for path in again}
-    assert [one for one in things if wrong[one] in second[one]] == []
-    assert [one for one in things if useful[one] != second[one][0]] == []
 
 
 @pytest.mark.parametrize(("rating", "depth"), [("wrong", "zehn"), ("wrong", "zwölf"), ("useful", "zwölf")])

@@ -86,21 +86,10 @@ def test_only_web_addresses_become_links_and_only_one(url: str) -> None:
     assert not safe or re.match(r"(https?://[a-z0-9.-]+(:\d+)?([/?#]|$)|mailto:)", safe)
 
 
-@pytest.mark.parametrize(
-    ("url", "safe"),
-    [
-        ("https://bücher.example/ä", "https://xn--bcher-kva.example/%C3%A4"),
-        ("https://a.example/100%", "https://a.example/100%25"),
-        ("https://a.example/a%20b?q=1&r=2#s", "https://a.example/a%20b?q=1&r=2#s"),
-        ("http://a.example:8080/", "http://a.example:8080/"),
-        ("mailto:a@b.example", "mailto:a@b.example"),
-        ("https://user@a.example/", ""),
-        ("https://a.example:99999/", ""),
-        ("//a.example/", ""),
-    ],
-)
-def test_an_address_is_followed_only_if_it_hides_nothing(url: str, safe: str) -> None:
-    assert escaping.web_address(url) == safe
+@pytest.mark.parametrize("url", ["https://user@a.example/", "https://a.example:99999/", "//a.example/"])
+def test_an_address_that_hides_something_is_not_followed(url: str) -> None:
+    assert escaping.web_address(url) == ""
+    assert escaping.web_address("mailto:a@b.example") == "mailto:a@b.example"
 
 
 def _links_of(value: object) -> list[Link]:

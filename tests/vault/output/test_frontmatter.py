@@ -60,23 +60,11 @@ def test_a_property_hides_nothing_from_plugins_that_read_the_raw_file(text: str)
     assert not any(sign in raw for sign in ("<%", "%>", "%%", "::"))
 
 
-@pytest.mark.parametrize(
-    ("written", "value"),
-    [
-        ("[How do I back up?]", ["How do I back up?"]),
-        ("[b?,c]", ["b?", "c"]),
-        ("2026-01-02", "2026-01-02"),
-        ("no", "no"),
-        ("017", 17),
-        ("0o17", 15),
-        ("1e3", 1000.0),
-        ("true", True),
-        ("", None),
-        ("1:30", "1:30"),
-    ],
-)
-def test_reading_follows_yaml_1_2_and_tools_that_write_a_list_on_one_line(written: str, value: object) -> None:
-    assert frontmatter.load(f"x: {written}\n") == {"x": value}
+def test_reading_follows_yaml_1_2_and_tools_that_write_a_list_on_one_line() -> None:
+    assert frontmatter.load("x: [How do I back up?]\ny: [b?,c]\n") == {"x": ["How do I back up?"], "y": ["b?", "c"]}
+    numbers = frontmatter.load("a: 017\nb: 0o17\nc: 1e3\nd: true\ne:\n")
+    assert numbers == {"a": 17, "b": 15, "c": 1000.0, "d": True, "e": None}
+    assert frontmatter.load("a: 2026-01-02\nb: no\nc: 1:30\n") == {"a": "2026-01-02", "b": "no", "c": "1:30"}
 
 
 @pytest.mark.parametrize("raw", ["x: [", "- a\n- b\n", "just words\n", "x: 1\n\ty: 2\n", "a: *b\n"])
