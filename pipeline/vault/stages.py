@@ -185,7 +185,8 @@ class Build:
             rows = asked_rows(model, asked.get(f"topic:{topic}", ()), noted)
             yield self._counted(f"topic:{topic}", model, partial(topic_note, topic=topic, cards=found, asked=rows), ())
         if model.nights:
-            yield self._counted("nights:", model, partial(picture, owner="nights:"), model.by_id)
+            worked = [entry.session for night in model.nights for entry in night.last]
+            yield self._counted("nights:", model, partial(picture, owner="nights:"), worked)
         yield self._counted("home:", model, home_note, model.by_id)
         yield Part("templates:", "", partial(copies, self.renderer.folder, "templates:"))
 

@@ -45,6 +45,13 @@ def test_a_session_is_hidden_with_all_its_notes_and_its_sources_stay(folder: Pat
     assert notes(folder, "sessions") != []
 
 
+def test_the_picture_counts_a_question_again_that_was_hidden_and_then_researched_once_more(folder: Path) -> None:
+    assert said(folder, "hide", "harbour").code == 0
+    assert said(folder, "-q", "run", "harbour", "--again").code == 0
+    assert "1 with passages" in (folder / "vault" / "nights" / "thirty-nights.svg").read_text()
+    assert said(folder, "build", "--check").code == 0
+
+
 def test_a_name_that_means_no_note_is_refused_with_what_to_write(folder: Path) -> None:
     refused = said(folder, "hide", "reports/of/nothing.md")
     assert refused.code == 2
