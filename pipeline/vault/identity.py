@@ -252,10 +252,13 @@ class Identity:
                     properties[name] = tuple(relinked(one, self._links.get) for one in value)
         return replace(fresh, path=self.paths[fresh.id], body=body, properties=properties, doubles=self._doubles(fresh.id))
 
+    def _files_of(self, note: str) -> list[str]:
+        """The files with the note's id; copies in ``my/`` are a person's."""
+        return [path for path in self._found.get(note, ()) if not path.startswith(f"{OWN}/")]
+
     def _doubles(self, note: str) -> tuple[str, ...]:
-        """The other files with the note's id, as a merge or a synchronisation leaves them; copies in ``my/`` are a person's."""
-        found = self._found.get(note, ())
-        return tuple(path for path in found if path != self.paths[note] and not path.startswith(f"{OWN}/"))
+        """The other files with the note's id, as a merge or a synchronisation leaves them."""
+        return tuple(path for path in self._files_of(note) if path != self.paths[note])
 
     def strays(self) -> frozenset[str]:
         """The files of notes that are hidden from this build on, wherever they are: git moves a file together with its folder."""
@@ -263,18 +266,12 @@ class Identity:
         return frozenset(path for note in hidden for path in self._doubles(note))
 
     def retired(self) -> dict[str, str]:
-        """Return the notes of kinds that are no longer made, by path, with their kinds; copies in ``my/`` are a person's."""
-        notes = ((path, name) for name, paths in self._found.items() if is_retired(name) for path in paths)
-        return {path: name.partition(":")[0] for path, name in notes if not path.startswith(f"{OWN}/")}
+        """Return the notes of kinds that are no longer made, by path, with their kinds."""
+        return {path: name.partition(":")[0] for name in self._found if is_retired(name) for path in self._files_of(name)}
 
     def of_forgotten(self) -> set[str]:
-        """Return the files of notes of forgotten sessions, as a merge brings them back; copies in ``my/`` are a person's."""
-        return {
-            path
-            for name in filter(self._is_forgotten, self._found)
-            for path in self._found[name]
-            if not path.startswith(f"{OWN}/")
-        }
+        """Return the files of notes of forgotten sessions, as a merge brings them back."""
+        return {path for name in self._found if self._is_forgotten(name) for path in self._files_of(name)}
 
     def _is_forgotten(self, note: str) -> bool:
         return self._stones.is_forgotten(note.partition(":")[2].partition("/")[0])
