@@ -6,7 +6,7 @@ import os
 import secrets
 import socket
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from pipeline.engine.stopping import Listener, RunContext
 from pipeline.errors import UsageError
 from pipeline.store.file_store import FileStore
 from pipeline.text.redaction import Redaction
-from pipeline.text.times import timestamp
+from pipeline.text.times import moment_of, timestamp
 from pipeline.vault.build_cache import notes_in
 from pipeline.vault.model import folded, stored_cards
 from pipeline.vault.note import block_id
@@ -54,14 +54,18 @@ def _agent_of(machine: str) -> RunStarted:
 def record_decisions(folder: Path, drafts: Sequence[EventBase]) -> None:
     """Store what a person decided about notes as a stream of its own, so that streams of several machines never conflict.
 
+    The latest decision counts: its time is after all that are known, also those of a clock that was ahead.
+
     Raises:
-        LogError: it could not be stored.
+        LogError: it could not be stored, or a stream is damaged.
     """
-    at, run = timestamp(datetime.now(UTC)), secrets.token_hex(8)
+    store = store_of(folder)
+    known = (record.at for name in store.marks(["vault"]) for record in store.load(name))
+    latest = max((moment_of(at) for at in known), default=datetime.min.replace(tzinfo=UTC))
+    at, run = timestamp(max(datetime.now(UTC), latest + timedelta(milliseconds=1))), secrets.token_hex(8)
     stream = stream_id("vault", at, run[:6])
     events = enumerate((_agent_of(machine_of(folder)), *drafts), 1)
     records = [record_of(stamped(event, stream, version, run, secrets.token_hex(8), at)) for version, event in events]
-    store = store_of(folder)
     try:
         store.append(stream, records, 0)
     finally:

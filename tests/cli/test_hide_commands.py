@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
+from pipeline.wiring import log_writers
 from tests.commanding import said, workspace_in
 
 
@@ -50,6 +53,18 @@ def test_the_picture_counts_a_question_again_that_was_hidden_and_then_researched
     assert said(folder, "-q", "run", "harbour", "--again").code == 0
     assert "1 with passages" in (folder / "vault" / "nights" / "thirty-nights.svg").read_text()
     assert said(folder, "build", "--check").code == 0
+
+
+def test_what_a_person_decided_last_counts_although_the_clock_was_ahead_before(folder: Path) -> None:
+    first, second = folder / "vault" / "first.md", folder / "vault" / "second.md"
+    with mock.patch.object(log_writers, "datetime", mock.Mock(wraps=datetime, min=datetime.min)) as clock:
+        clock.now.return_value = datetime.now(UTC) + timedelta(days=9)
+        notes(folder, "reports")[0].rename(first)
+        assert said(folder, "build").code == 0
+    first.rename(second)
+    for _ in range(2):
+        assert said(folder, "build", "--all").code == 0
+        assert (first.exists(), second.exists()) == (False, True)
 
 
 def test_a_name_that_means_no_note_is_refused_with_what_to_write(folder: Path) -> None:
