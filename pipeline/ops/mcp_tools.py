@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
+from pydantic_core import from_json
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12; it comes with it
 
 from pipeline.batch.session_index import SessionIndex, read_all
@@ -156,6 +157,11 @@ class Library:
 
         return ResearchSession.open(self._store, session.id).state
 
+    def _cited(self, session: str) -> set[str]:
+        """The addresses that a session's report cites; what else a session is takes long to import."""
+        reports = [one.data for one in self._store.load(session) if one.type == "report.generated"]
+        return {entry["url"] for entry in from_json(reports[-1])["references"]} if reports else set()
+
     def _text(self, digest: str) -> str:
         return self._store.objects.get(digest).decode("utf-8", "replace")
 
@@ -169,8 +175,7 @@ class Library:
         near = [(jaccard(wanted, stems), one) for stems, one in asked if len(wanted & stems) * 2 > len(wanted)]
         alike = [one for _, one in sorted(near, key=lambda pair: -pair[0])]
         urls, readers = {page.url for page in found.pages}, dict.fromkeys(page.session for page in found.pages)
-        read = [(known[name], self._state(known[name]).report) for name in readers if name in known]
-        citing = [one for one, report in read if report and not urls.isdisjoint(entry.url for entry in report.references)]
+        citing = [known[name] for name in readers if name in known and not urls.isdisjoint(self._cited(name))]
         sessions = (one for one in dict.fromkeys([*alike, *citing]) if one.outcome not in ("", "not-found"))
         reports = [_found(f"report/{one.id}", one.title or one.query) for one in sessions]
         sources = [_found(f"source/{one.digest}", one.title, one.url) for one in found.pages]
