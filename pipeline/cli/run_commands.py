@@ -146,13 +146,12 @@ def _work(run: UnattendedRun, request: Request) -> int:
     report_left_out(run.console, env.workspace)
     unfinished = _night_is_unfinished(env, distribute=request.distribute is not None)
     decided = env.decisions_for(request)
-    asked = bool(asked_lines(env.workspace.folder / "vault"))
-    if asked:
+    work = unfinished or decided.branched or any(decision.due for decision in decided.decisions)
+    if not work and asked_lines(env.workspace.folder / "vault"):  # it reads all notes; a run with work looks at its end
         from pipeline.cli.ask_command import open_note_questions
 
-        asked = bool(open_note_questions(env))
-    due = any(decision.due for decision in decided.decisions)
-    if unfinished or asked or due or decided.branched or not is_recorded(env, decided):
+        work = bool(open_note_questions(env))
+    if work or not is_recorded(env, decided):
         from pipeline.cli.night import work_through
 
         if (code := work_through(run, env, request, unfinished=unfinished)) is not None:
