@@ -396,6 +396,7 @@ _EXTRACTIVE = {
 }
 # The window of a model that nobody sets is what its server says.
 _MODEL = {
+    "survey_hits": 120,
     "perspectives": 3,
     "iterations": 2,
     "pages_per_iteration": 6,

@@ -20,6 +20,7 @@ from pipeline.text.ranking import StemmedText, TermStatistics, page_origin, rank
 
 _FOUND_SHARE = 3  # beside recalled pages, of the pages of an iteration one in so many is read
 _FIRST, _OF_ONE_SITE = 5, 2
+_SURVEYED = 30  # hits of the survey that count where pages are chosen; a plan is shown more
 _SURVEY_WEIGHT = 0.5  # in 12 sessions the page with the answer then came first, and the pages of the model's searches were read
 
 
@@ -62,10 +63,11 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
     """Return the pages that a worker reads in an iteration (1-based), best first.
 
     The hits of the iteration's searches are merged by reciprocal rank fusion (Cormack, Clarke, Büttcher 2009, k = 60), in which
-    every hit counts, so the page with most hits comes first. With ``reads_survey``, the first worker's first iteration also uses
-    the survey's hits, at half their weight. If own documents and the web were both searched, each gets its share; of the first
-    five web pages at most two are of one site. Recalled pages are one more ranking, beside which fewer others are read. A page
-    that the worker observed in the iteration stays chosen, also if a search that had failed is answered later.
+    every hit counts, so the page with most hits comes first, behind those that the plan names. With ``reads_survey``, the first
+    worker's first iteration also uses the survey's hits, at half their weight. If own documents and the web were both searched,
+    each gets its share; of the first five web pages at most two are of one site. Recalled pages are one more ranking, beside
+    which fewer others are read. A page that the worker observed in the iteration stays chosen, also if a search that had failed
+    is answered later.
     No page is chosen by two workers of a wave in one iteration: they choose in turn, in plan order. One that was shown whole is
     not chosen again; one that was shown in parts, or not at all for lack of room, may be. So the result depends on the plan, the
     searches of the wave, the survey, memory, and the readings of earlier iterations alone, for which every worker waits.
@@ -109,8 +111,10 @@ def _wanted(state: SessionState, worker: Worker, number: int, taken: Set[str], a
     step = worker.iterations[number - 1]
     first = next((node.id for node in search_nodes(state)), "")
     uses_survey = state.survey and state.config.reads_survey and worker.id == first and number == 1
-    surveyed = state.survey.hits if state.survey and uses_survey else ()
-    spread = _spread_over_sites([url for url in _fused_pages(state, step, surveyed, again) if url not in taken])
+    surveyed = state.survey.hits[:_SURVEYED] if state.survey and uses_survey else ()
+    view = state.perspectives.get(worker.perspective_id)
+    named = view.pages if view and number == 1 else ()
+    spread = _spread_over_sites([url for url in _fused_pages(state, step, surveyed, again, named) if url not in taken])
     if not any("+" in done.provider for query in step.queries if (done := state.searches.get(query))):
         return spread  # no search covered own documents and the web together
     return list(dict.fromkeys([*with_shares(spread, _most_pages(state, worker, number), page_origin), *spread]))
@@ -141,7 +145,9 @@ def _most_pages(state: SessionState, worker: Worker, iteration: int) -> int:
     return min(most, len(step.pages) - (-most // _FOUND_SHARE))
 
 
-def _fused_pages(state: SessionState, step: Iteration, surveyed: tuple[Hit, ...], again: tuple[str, ...]) -> list[str]:
+def _fused_pages(
+    state: SessionState, step: Iteration, surveyed: tuple[Hit, ...], again: tuple[str, ...], named: tuple[str, ...]
+) -> list[str]:
     scores: dict[str, float] = {}
     searched = [state.searches[query].hits for query in step.queries if query in state.searches]
     # A passage that was found is a reason to read its page; without a model passages are ranked themselves.
@@ -156,9 +162,9 @@ def _fused_pages(state: SessionState, step: Iteration, surveyed: tuple[Hit, ...]
         for rank, url in enumerate(hits if every_hit else dict.fromkeys(hits), start=1):
             scores[url] = scores.get(url, 0.0) + weight * rank_score(rank)
     ordered = sorted(scores, key=lambda url: (-round(scores[url], 9), url))
-    if every_hit and scores:  # what the model searched for is read: behind the best page, the first hit of each search
+    if every_hit:  # what the model named and searched for is read: behind the best page, the first hit of each search
         best = {page_of(hits[0].url): None for hits in searched if hits}
-        ordered = list(dict.fromkeys([ordered[0], *(url for url in ordered if url in best), *ordered]))
+        ordered = list(dict.fromkeys([*named, *ordered[:1], *(url for url in ordered if url in best), *ordered]))
     return ordered
 
 

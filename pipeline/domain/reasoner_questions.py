@@ -10,7 +10,7 @@ for a sentence. The answer names keys alone; who asked knows what they stand for
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -70,12 +70,13 @@ class Question(Value, Generic[A_co]):
 
 
 class PlannedView(Reply):
-    """One point of view: what it wants to know, and the first searches for it."""
+    """One point of view: what it wants to know, the first searches for it, and the keys of the pages that are read first."""
 
     name: Name
     focus: Line = ""
     questions: Annotated[tuple[Line, ...], Field(max_length=4), cut(4)]
     queries: Annotated[tuple[Query, ...], Field(max_length=4), cut(4)] = ()
+    pages: Annotated[tuple[Word, ...], Field(max_length=4), cut(4)] = ()
 
 
 class ResearchPlan(Reply):
@@ -102,6 +103,21 @@ class PlanQuestion(Question[ResearchPlan]):
     recalled: Recalled = Recalled()
     earlier: tuple[Fact, ...] = ()
     earlier_on: str = ""
+
+    @property
+    def pages(self) -> dict[str, list[Hit]]:
+        """The hits by the key of their page, the page with the best one first."""
+        found: dict[str, list[Hit]] = {}
+        for hit in self.hits:
+            found.setdefault(hit.url.partition("#")[0], []).append(hit)
+        return {f"S{number}": hits for number, hits in enumerate(found.values(), start=1)}
+
+    def perspectives(self, plan: ResearchPlan, first: str) -> Iterator[Perspective]:
+        """Yield the views of a plan with the addresses of their pages; ``first`` is the id of the first, the others have none."""
+        pages = self.pages
+        for place, view in enumerate(plan.perspectives):
+            urls = tuple(pages[key][0].url.partition("#")[0] for key in map(key_of, view.pages) if key in pages)
+            yield Perspective(id="" if place else first, **dict(view) | {"pages": urls})
 
     def fault(self, answer: Any) -> str:
         """At least one view must have a name and a question."""

@@ -134,13 +134,17 @@ class FailedSide(Value):
 
 
 class Perspective(Value):
-    """A point of view from which the topic is researched. ``id`` is made of ``[a-z0-9-]``; ``queries`` are its first searches."""
+    """A point of view from which the topic is researched. ``id`` is made of ``[a-z0-9-]``.
+
+    ``queries`` are its first searches, ``pages`` the addresses that the plan names of the survey's, to be read first.
+    """
 
     id: str
     name: str
     focus: str
     questions: tuple[str, ...]
     queries: tuple[str, ...] = ()
+    pages: tuple[str, ...] = ()
 
 
 class PlanNode(Value):

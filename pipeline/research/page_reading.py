@@ -1,6 +1,7 @@
 """The reading of a worker's pages in one answer: facts, what is still open, what to search for next.
 
-The page with most hits comes first, whole if it fits; of others that are long, the sections that were hit, whole.
+The page that the plan names first, or that has most hits, is shown whole if it fits; of others that are long, the sections that
+were hit, whole.
 """
 
 from __future__ import annotations
@@ -178,7 +179,7 @@ def _known(state: SessionState, worker: Worker, iteration: int, questions: Mappi
 def sources_of(state: SessionState, worker: Worker, iteration: int, context: StepContext) -> list[ReadPage]:
     """Return the pages of an iteration with the parts that are shown; those for which there is no room are left out.
 
-    The first page, which has most hits, is shown whole if it fits; not for gaps, which a page rarely answers as a whole, nor if
+    The first page is shown whole if it fits; not for gaps, which a page rarely answers as a whole, nor if
     it is long and its hits lie in one or two sections. Each other one may use half of what is left, within bounds, for the
     sections that were hit; for gaps an equal share, or more if a search that the last reading named brings it first, half if
     several of its sections were named. Then the first page is extended around these by one section, for gaps each. Not for gaps,

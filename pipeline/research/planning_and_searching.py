@@ -17,7 +17,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import facts_of, may_be_read, page_of
 from pipeline.domain.reasoner_questions import PlanQuestion
 from pipeline.domain.state import GIVES_ORDERS, SessionState, Worker, asked_queries, plan_of, search_nodes, workers_in_order
-from pipeline.domain.values import Gap, Perspective, Recalled, ResearchConfig
+from pipeline.domain.values import Gap, Hit, Perspective, Recalled, ResearchConfig
 from pipeline.errors import AnswerInvalid, ReadFailed
 from pipeline.ports import Page, SearchResult
 from pipeline.research.step_context import StepContext, StepResult, paid
@@ -35,6 +35,7 @@ BASIC = "basic-facts"  # the id of the first perspective
 NOT_SEARCHED = "Came up while reading, not searched for in these words; the parts of pages that were read do not answer it"
 _NAMED = 2  # pages that come nearest to an open question and were not read
 _ALIKE = 0.7  # of the words of two questions that ask the same
+_WHOLE_HITS, _OF_REST = 40, 160  # hits of a search that are kept whole, and characters of the others, which a plan shows by name
 _MORE = 3  # times as many hits are asked for where only some are allowed
 
 
@@ -50,9 +51,10 @@ async def searched(query: str, count: int, config: ResearchConfig, context: Step
     """
     result = await context.search.search(query, (_MORE if config.allow or config.deny else 1) * count)
     found = [hit for hit in result.hits if hit.url.strip() and clean(hit.url) == hit.url and may_be_read(hit.url, config)]
-    hits = []
+    hits: list[Hit] = []
     for hit in found[:count]:
-        texts = {"title": one_line(hit.title) or hit.url, "snippet": clean(hit.snippet)[:4_000], "heading": one_line(hit.heading)}
+        snippet = clean(hit.snippet)[: _OF_REST if len(hits) >= _WHOLE_HITS else 4_000]
+        texts = {"title": one_line(hit.title) or hit.url, "snippet": snippet, "heading": one_line(hit.heading)}
         hits.append(hit.model_copy(update={**texts, "published": one_line(hit.published, 40)}))
     return replace(result, hits=tuple(hits))
 
@@ -63,8 +65,8 @@ def _fields(found: SearchResult | Page, without: str = "") -> dict[str, Any]:
 
 async def survey(_step: s.Survey, state: SessionState, context: StepContext) -> StepResult:
     """Search for the query itself."""
-    result = await searched(state.query, state.config.survey_hits, state.config, context)
-    return StepResult((e.TopicSurveyed(**_fields(result)),))
+    found = await searched(state.query, state.config.survey_hits, state.config, context)
+    return StepResult((e.TopicSurveyed(**_fields(found)),))
 
 
 async def make_plan(step: s.Plan | s.PlainPlan, state: SessionState, context: StepContext) -> StepResult:
@@ -95,8 +97,7 @@ async def make_plan(step: s.Plan | s.PlainPlan, state: SessionState, context: St
     )
     answer = await context.answer(question)
     said = answer.value
-    planned = [Perspective(id=BASIC if view is said.perspectives[0] else "", **dict(view)) for view in said.perspectives]
-    views = _valid_perspectives(planned, config.perspectives, config.questions)
+    views = _valid_perspectives(question.perspectives(said, BASIC), config.perspectives, config.questions)
     event = e.PlanCreated(perspectives=views, nodes=plan_of(views), kind=said.kind, recent=said.recent, window=window)
     return paid(answer, event)
 
@@ -117,8 +118,8 @@ def _valid_perspectives(views: Iterable[Perspective], count: int, questions: int
         if asked and (name := one_line(view.name, 80)):
             wanted = slug(view.id or name, 40)
             own = wanted if wanted not in sound else f"{wanted}-{len(sound) + 1}"
-            queries = new_queries(view.queries, ())
-            sound[own] = Perspective(id=own, name=name, focus=one_line(view.focus, 400), questions=asked, queries=queries)
+            own_values = {"id": own, "name": name, "focus": one_line(view.focus, 400), "questions": asked}
+            sound[own] = view.model_copy(update={**own_values, "queries": new_queries(view.queries, ())})
     if not sound:
         raise AnswerInvalid("no perspective has a question")
     return tuple(sound.values())[:count]
@@ -142,7 +143,9 @@ def approval_of(views: tuple[Perspective, ...], *, validates: bool) -> e.Approva
     """
     if not views:
         return e.ApprovalGiven()
-    plain = tuple(view.model_copy(update={"queries": ()}) for view in views)  # they were made for the questions before
+    plain = tuple(
+        view.model_copy(update={"queries": (), "pages": ()}) for view in views
+    )  # they were made for the questions before
     sound = _valid_perspectives(plain, len(views), max(len(view.questions) for view in views))
     return e.ApprovalGiven(perspectives=sound, nodes=plan_of(sound, validates=validates))
 

@@ -13,7 +13,7 @@ from pipeline.domain.findings import chosen_pages
 from pipeline.domain.reasoner_questions import Finding, Reading
 from pipeline.domain.state import Iteration, SearchDone, SessionState, Worker
 from pipeline.domain.steps import ReadPages
-from pipeline.domain.values import Fact, Hit, Perspective, PlanNode, RejectedFact
+from pipeline.domain.values import Fact, Hit, Perspective, PlanNode, RejectedFact, ResearchConfig
 from pipeline.errors import LogError
 from pipeline.ports import Answer
 from pipeline.reasoners.passages import ReadPage
@@ -49,10 +49,11 @@ def test_a_quote_has_anchor_and_heading_of_the_block_that_it_begins_in() -> None
         assert (found.anchor, found.heading, rejected) == (heading.lower(), heading, ())
 
 
-def _chosen(provider: str) -> tuple[str, ...]:
+def _chosen(provider: str, *named: str) -> tuple[str, ...]:
     """Four pages, after searches that all find the same own documents, but each another page of the web."""
-    state = SessionState()
-    worker = Worker("search_0", "basic-facts", 0, "", iterations=[Iteration("", ("a", "b", "c"))])
+    view = Perspective(id="", name="", focus="", questions=("?",), pages=named)
+    state = SessionState(config=ResearchConfig(reasoner="a-model"), perspectives={"": view})
+    worker = Worker("search_0", "", 0, "", iterations=[Iteration("", ("a", "b", "c"))])
     for query in ("a", "b", "c"):
         own = [Hit(url=f"corpus:{name}.md#top", title=name) for name in "wxyz"]
         state.searches[query] = SearchDone(provider, (own[0], Hit(url=f"https://{query}.example/", title=query), *own[1:]))
@@ -62,6 +63,10 @@ def _chosen(provider: str) -> tuple[str, ...]:
 def test_documents_that_every_search_finds_leave_a_third_of_the_pages_to_the_web_but_not_in_logs_of_one_search() -> None:
     assert _chosen("local+brave") == ("corpus:w.md", "corpus:x.md", "https://a.example/", "https://b.example/")
     assert _chosen("local") == ("corpus:w.md", "corpus:x.md", "corpus:y.md", "corpus:z.md")
+
+
+def test_pages_that_the_plan_names_are_read_first_even_if_no_search_finds_them() -> None:
+    assert _chosen("local", "corpus:z.md", "corpus:n.md") == ("corpus:z.md", "corpus:n.md", "corpus:w.md", "corpus:x.md")
 
 
 def _first_worker(text: str, *urls: str) -> tuple[SessionState, Worker]:

@@ -79,8 +79,8 @@ def schema_of(answer: type[q.Reply]) -> dict[str, Any]:
 View = dict[str, Any]
 
 _SNIPPET = 300  # characters of a line of what is known from before
-_HIT = 150  # characters of a hit: more hits say more of what there is than longer ones
-_HITS, _OF_ONE_PAGE = 1_200, 2  # tokens of hits that a plan is made from, and hits of the same page
+# Of the pages that a plan is made from: tokens, the first ones with text and characters of it, sections and characters of a name.
+_HITS, _WITH_TEXT, _HIT, _SECTIONS, _NAME = 1_800, 10, 150, 3, 60
 _RECALLED = 1_500  # tokens of what earlier nights found
 _BLOCK = 16  # facts
 _ANSWER = 900  # characters of an earlier answer in a talk
@@ -101,13 +101,13 @@ def view_of(question: q.Question[Any], delimiters: Delimiters, limit: int) -> Vi
         view |= {"evidence": shown, "more": question.more + left_out, "today": question.today}
     match question:
         case q.PlanQuestion():
-            pages = [hit.url.partition("#")[0] for hit in question.hits]
-            few = [hit for place, hit in enumerate(question.hits) if pages[:place].count(pages[place]) < _OF_ONE_PAGE]
-            dates = [f", {hit.published}" if hit.published else "" for hit in few]
-            found = (
-                f"- {one_line(hit.title)} ({_place_of(hit.url, hit.heading)}{date}): {one_line(hit.snippet, _HIT)}"
-                for hit, date in zip(few, dates, strict=True)
-            )
+            found: list[str] = []
+            for key, hits in question.pages.items():
+                date = f", {hits[0].published}" if hits[0].published else ""
+                place = f"[{key}] {one_line(hits[0].title, _NAME)} ({one_line(_place_of(hits[0].url), _NAME)}{date})"
+                sections = list(dict.fromkeys(one_line(hit.heading, _NAME) for hit in hits if hit.heading))
+                text = one_line(hits[0].snippet, _HIT) if len(found) < _WITH_TEXT else ""
+                found.append(": ".join(filter(None, (place, "; ".join(sections[:_SECTIONS]), text))))
             known = question.recalled  # what earlier nights found, without keys, because it is no evidence
             lines = [f"- {one.question} ({one.day}): {one.text}" for one in known.episodes]
             lines += [f"- {one.statement.claim} ({_place_of(one.statement.url)}, {one.day})" for one in known.statements]
