@@ -269,12 +269,18 @@ class Identity:
         """Return the notes of kinds that are no longer made, by path, with their kinds."""
         return {path: name.partition(":")[0] for name in self._found if is_retired(name) for path in self._files_of(name)}
 
-    def of_forgotten(self) -> set[str]:
-        """Return the files of notes of forgotten sessions, as a merge brings them back."""
-        return {path for name in self._found if self._is_forgotten(name) for path in self._files_of(name)}
+    def left_over(self) -> set[str]:
+        """Return the files of notes that a session no longer makes, as a merge brings them back: it was forgotten, or its log.
+
+        Copies in ``my/`` are a person's.
+        """
+        owners = {note.owner for note in self._notes.values()}
+        others = self._found.keys() - self._notes.keys()
+        gone = {name for name in others if self._is_forgotten(name) or f"session:{_session_of(name)}" in owners}
+        return {path for name in gone for path in self._found[name] if not path.startswith(f"{OWN}/")}
 
     def _is_forgotten(self, note: str) -> bool:
-        return self._stones.is_forgotten(note.partition(":")[2].partition("/")[0])
+        return self._stones.is_forgotten(_session_of(note))
 
     def remember(self, left: Collection[str]) -> None:
         """Store where all notes are; ``left`` are the files that are no longer generated, but still there.
@@ -359,6 +365,10 @@ def relink(tree: Tree, files: Files, links: Mapping[str, str]) -> Iterator[str]:
         tree.write(path, as_bytes(relinked(as_text(data), links.get)), durable=True)
         if made is None:
             yield path
+
+
+def _session_of(note: str) -> str:
+    return note.partition(":")[2].partition("/")[0]
 
 
 def _id_in(data: bytes) -> str:

@@ -304,7 +304,7 @@ class Build:
                     self._values.problems.append(f"the notes of {name}: {_LOST}")
         retired, now = self._identity.retired(), {one.path for one in placed}
         stale = {path for path, (owner, _) in known.items() if owner in self._made or owner in gone}
-        stale = (stale | retired.keys() | self._identity.of_forgotten()) - now
+        stale = (stale | retired.keys() | self._identity.left_over()) - now
         united = {path for one in placed for path in one.doubles}  # another place of a note that is still made
         notes = ((path, *known[path]) for path in stale - united if path.endswith(".md") and path in known)
         self._orphans = retired | {path: kind for path, owner, kind in notes if is_retired(kind) or owner not in gone}

@@ -88,6 +88,17 @@ def test_notes_of_a_forgotten_session_that_a_merge_brings_back_go_and_a_person_s
     assert ["my words" in path.read_text() for path in (workspace / "vault" / "attic").iterdir()] == [True]
 
 
+def test_a_note_that_a_session_no_longer_makes_and_a_merge_brings_back_goes(workspace: Path) -> None:
+    assert said(workspace, "build").code == 0
+    (note,) = (workspace / "vault" / "reports").rglob("*.md")
+    moved = workspace / "vault" / "Good" / "of a worker.md"
+    moved.parent.mkdir()
+    moved.write_text(note.read_text().replace('\nid: "report:', '\nid: "worker:'))
+    note.unlink()
+    assert said(workspace, "build").code == 0
+    assert not moved.exists()
+
+
 def test_a_person_s_copy_of_a_note_does_not_take_its_place_when_another_machine_forgets_it(workspace: Path) -> None:
     assert said(workspace, "build").code == 0
     (note,) = (workspace / "vault" / "reports").rglob("*.md")
