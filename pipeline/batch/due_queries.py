@@ -102,6 +102,11 @@ class Decision:
         """The word for it in lists."""
         return _WORDS.get(self.action, self.action)
 
+    @property
+    def said(self) -> str:
+        """The word for it, and why."""
+        return self.reason if self.reason.startswith(f"{self.word} on ") else f"{self.word}: {self.reason}"
+
 
 ANYWHERE = "*"  # in place of a machine's name
 
@@ -194,22 +199,20 @@ def _decision(query: Query, last: Summary | None, rhythm: _Rhythm, wanted: Selec
     if not last.ended:
         reason = "its plan is approved" if last.approved else f"interrupted while {last.status}"
         return Decision(query, "resume", reason, last.id)
+    day = last.ended_at[:10]
     if last.status == "complete" and wanted.again:
-        return Decision(query, "again", f"asked for again; done on {last.ended_at[:10]}", last.id)
+        return Decision(query, "again", f"asked for again; done on {day}", last.id)
     if last.status == "complete":
-        return _recurrence(query, last, rhythm, f"done on {last.ended_at[:10]}", "done")
+        return _recurrence(query, last, rhythm, f"done on {day}", "done")
+    why = f"{last.status.replace('-', ' ')} on {day}: {last.end_reason or 'for no reason given'}"  # it may be otherwise by now
     if last.status == "not-found" and not (wanted.retry_not_found or query.id in wanted.ids):
-        return _recurrence(query, last, rhythm, last.end_reason or "the sources do not answer it", "not-found")
+        return _recurrence(query, last, rhythm, why, "not-found")
     if last.status == "failed" and query.every is not None and not (wanted.retry_failed or query.id in wanted.ids):
-        return _recurrence(query, last, rhythm, f"failed on {last.ended_at[:10]}: {last.end_reason or last.status}", "failed")
-    why = last.end_reason or last.status
+        return _recurrence(query, last, rhythm, why, "failed")
     if query.id in wanted.ids:
-        ended = "found no answer" if last.status == "not-found" else last.status
-        return Decision(query, "retry", f"asked for by name; the last try {ended}: {why}", last.id)
-    if last.status == "not-found":
-        return Decision(query, "retry", f"not found last time: {why}", last.id)
-    if last.status == "failed" and wanted.retry_failed:
-        return Decision(query, "retry", f"failed, and to be retried: {why}", last.id)
+        return Decision(query, "retry", f"asked for by name; {why}", last.id)
+    if last.status == "not-found" or (last.status == "failed" and wanted.retry_failed):
+        return Decision(query, "retry", why, last.id)
     return Decision(query, "failed" if last.status == "failed" else "cancelled", why, last.id)
 
 

@@ -303,8 +303,8 @@ class Batch:
 
 
 def _skipped_event(decision: Decision, cause: str, reason: str = "") -> n.QuerySkipped:
-    query, why = decision.query, reason or f"{decision.word}: {decision.reason}"
-    return n.QuerySkipped(query_id=query.id, query=query.text, reason=why, cause=cause)
+    query = decision.query
+    return n.QuerySkipped(query_id=query.id, query=query.text, reason=reason or decision.said, cause=cause)
 
 
 def with_limits(context: RunContext, limits: Limits, until: datetime | None = None) -> RunContext:

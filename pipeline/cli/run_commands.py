@@ -184,7 +184,7 @@ def _nothing_to_do(run: UnattendedRun, env: RunEnvironment, decisions: Sequence[
     """Report that no query is due, and build the vault if a stopped run left it out of date; return the exit code."""
     console = env.console
     left = [d for d in decisions if d.action in ANNOUNCED or d.query.id in named]
-    announced = [f"  {d.query.id}: {d.word}: {d.reason}" for d in left]
+    announced = [f"  {d.query.id}: {d.said}" for d in left]
     lines = ["nothing to do", *first_few(announced, ": research list --why lists them")]
     again = {"failed": "the failed ones", "not-found": "those not found"}
     found = [words for action, words in again.items() if any(d.action == action for d in left)]

@@ -53,8 +53,8 @@ STOPPED: tuple[Status, ...] = ("failed", "cancelled")
         (query("pumps", mode="deep"), last("pumps", config=ResearchConfig(mode="fast")), {}, "changed", ""),
         (query("pumps", mode="fast"), last("pumps", config=ResearchConfig(mode="deep")), {}, "done", ""),
         (query("pumps", mode="fast"), last("pumps", config=ResearchConfig(mode="fast")), {}, "done", ""),
-        (WEEKLY, last("pumps", "failed", days_ago=3, end_reason=FIRE), {}, "failed", f"{FIRE}; due again"),
-        (WEEKLY, last("pumps", "failed", days_ago=7, end_reason=FIRE), {}, "again", f"{FIRE}; due again"),
+        (WEEKLY, last("pumps", "failed", days_ago=3, end_reason=FIRE), {}, "failed", f"failed on 2026-11-18: {FIRE}; due"),
+        (WEEKLY, last("pumps", "failed", days_ago=7, end_reason=FIRE), {}, "again", f": {FIRE}; due again"),
         *((WEEKLY, last("pumps", "failed", days_ago=days), {"ids": ("pumps",)}, "retry", "") for days in (3, 7)),
         *((WEEKLY, last("pumps", "cancelled", days_ago=days), {}, "cancelled", "") for days in (3, 7)),
         # a clock that was ahead does not put off a recurring query for years

@@ -47,7 +47,7 @@ def test_a_night_researches_what_is_due_in_order_and_says_so_in_its_own_stream()
     assert (end.done, end.failed, end.skipped, end.exit_code) == (2, 0, 1, 0)
     assert endings(result) == {"valves": "complete", "pumps": "complete"}
     assert batches(night.store) == [result.batch]
-    assert [event.reason for event in result.skipped] == ["failed: no luck"]
+    assert [event.reason for event in result.skipped] == ["failed on 2026-11-20: no luck"]
     again = bench(queue(query("pipes")), store=night.store, run_id="night-2").work(last("seals"))
     starts = [event for event in events_of(night.store, again) if isinstance(event, n.BatchStarted)]
     assert [one.after for one in (start, *starts)] == ["", result.batch]
