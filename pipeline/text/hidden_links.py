@@ -1,7 +1,8 @@
 """``without_blocks``: a note's Markdown without what leads to notes that are left out.
 
 An entry of a list goes with all that is below it, a heading with its section, a row of a table alone, a callout as a whole. So
-what one note says of another goes together with the link to it. A heading goes with the last entry of the list below it.
+what one note says of another goes together with the link to it. Of links in a row behind a colon each goes alone. A heading goes
+with the last entry of the list below it, and so does an entry without a link.
 """
 
 from __future__ import annotations
@@ -46,6 +47,9 @@ def without_blocks(text: str, hides: Hides, *, own: bool = False, cited: Contain
     for place, line in enumerate(lines):
         if place in dropped or not any(map(hides, targets_of(line))):
             continue
+        if not own and (rest := _rest_of_row(line, hides)):
+            lines[place] = rest
+            continue
         span = [] if place in kept else _span(lines, place, own)
         if kept.isdisjoint(span):
             dropped.update(span)
@@ -53,10 +57,12 @@ def without_blocks(text: str, hides: Hides, *, own: bool = False, cited: Contain
             dropped.update(number for number in span if number != place and number not in kept and lines[number].strip())
         if place not in dropped:
             lines[place] = _unnamed(line, hides)
-    for place in [place for place, line in enumerate(lines) if line.startswith("##") and not own]:
+    holders = [place for place, line in enumerate(lines) if line.startswith("##") or (_depth(line) == 0 and "[[" not in line)]
+    for place in [] if own else reversed(holders):
+        above = -1 if lines[place].startswith("#") else 0
         below = [number for number in range(place + 1, len(lines)) if lines[number].strip()]
         left = next((lines[number] for number in below if number not in dropped), "")
-        if below and below[0] in dropped and _is_item(lines[below[0]]) and not _is_item(left):
+        if below and below[0] in dropped and _depth(lines[below[0]]) > above and not _depth(left) > above:
             dropped.add(place)
     return "\n".join(line for place, line in enumerate(lines) if place not in dropped)
 
@@ -75,13 +81,14 @@ def _span(lines: Sequence[str], place: int, own: bool) -> range:
     if rest.lstrip().startswith("|"):
         return range(place, place + 1)
     start = place
-    while start >= 0 and (not lines[start].strip() or _parted(lines[start])[1].startswith((" ", "\t"))):
+    while start >= 0 and (not lines[start].strip() or (_parted(lines[start])[1][:1].isspace() and _depth(lines[start]) < 0)):
         start -= 1
-    if start >= 0 and _is_item(_parted(lines[start])[1]) and _parted(lines[start])[0] == mark:
+    if start >= 0 and _depth(lines[start]) >= 0 and _parted(lines[start])[0] == mark:
+        indent = " " * (_depth(lines[start]) + 1)
 
         def ends_item(line: str) -> bool:
             found, rest = _parted(line)
-            return found != mark or bool(rest.strip() and not rest.startswith((" ", "\t")))
+            return found != mark or bool(rest.strip() and not rest.expandtabs(4).startswith(indent))
 
         end = _until(lines, start, ends_item)
         while not lines[end - 1].strip("> "):
@@ -104,9 +111,21 @@ def _parted(line: str) -> tuple[str, str]:
     return mark.replace(" ", ""), indent + rest
 
 
-def _is_item(rest: str) -> bool:
-    number, dot, _ = rest.partition(". ")
-    return rest.startswith(_MARKERS) or bool(dot and number.isdecimal())
+def _depth(line: str) -> int:
+    """How far the entry of a list is indented that a line begins; -1 if it begins none."""
+    rest = _parted(line)[1].expandtabs(4)
+    number, dot, _ = rest.lstrip().partition(". ")
+    is_item = rest.lstrip().startswith(_MARKERS) or (dot and number.isdecimal())
+    return len(rest) - len(rest.lstrip()) if is_item else -1
+
+
+def _rest_of_row(line: str, hides: Hides) -> str:
+    """A line of links in a row behind a colon without those that are left out; "" if it is another, or none would stay."""
+    lead, colon, row = line.partition(": [[")
+    links = row.split(" · [[")
+    left = [link for link in links if not hides(next(targets_of(f"[[{link}")))]
+    is_row = colon and all(link.find("]]") == len(link) - 2 for link in links)
+    return f"{lead}{colon}{' · [['.join(left)}" if is_row and left else ""
 
 
 def _until(lines: Sequence[str], place: int, ends: Callable[[str], bool]) -> int:

@@ -171,6 +171,8 @@ def test_a_published_report_says_nothing_of_an_earlier_one_that_is_not(tmp_path:
         ("- **[[x|q]]**\n    a\n    - b\n- c", "- c"),
         ("> - [[x]]\n>     more\n> - c", "> - c"),
         ("- c\n- [[x]]\n\nText.", "- c\n\nText."),
+        ("- a\n    - [[x]]\n        b\n    - c\n- d\n    - [[x]]\n- e", "- a\n    - c\n- e"),
+        ("N: [[x|q]] · [[c]] · [[x]] · [[d|a]]\n- M: [[x]]", "N: [[c]] · [[d|a]]"),
         ("## A\n\n### [[x]]\n\ntext\n\n#### deeper\n\n### C\n\nc", "## A\n\n### C\n\nc"),
         ("| [[x\\|q]] | 1 |\n| c | 2 |", "| c | 2 |"),
         ("> [!question] [[x]]\n> why\n\nc", "\nc"),
