@@ -39,7 +39,7 @@ from pipeline.domain.values import Cost, Fact, Sentence, SourceChange, minus, to
 from pipeline.errors import GONE, LogError, LogUnreadable
 from pipeline.ports import EventStore
 from pipeline.text.addresses import DOCUMENTS, path_of
-from pipeline.text.cleaning import name_slug, one_line, slug
+from pipeline.text.cleaning import name_slug, one_line, slug, spelling_free
 from pipeline.text.times import is_zone, moment_of, night_of
 from pipeline.text.words import language_code, split_sentences
 from pipeline.vault import note
@@ -340,6 +340,11 @@ class Batch:
     not_made: tuple[str, ...]
 
     @property
+    def worked_s(self) -> float:
+        """The seconds from its start until the last query that ended."""
+        return (moment_of((self.started, *self.ended)[-1].at) - moment_of(self.started.at)).total_seconds()
+
+    @property
     def left_open(self) -> Iterator[n.QueryEnded]:
         """What was due and did not end: what was skipped then, and of a run without an end that of which its log says no more."""
         ended, skipped = {entry.query_id for entry in self.ended}, {entry.query_id: entry for entry in self.skipped}
@@ -365,14 +370,18 @@ class Night:
 
     @cached_property
     def last(self) -> tuple[n.QueryEnded, ...]:
-        """How each query ended at last. What was finished stays, also if the query was begun again after it: then both count."""
+        """How each query ended at last, in the order of work.
+
+        What was finished stays, also if the query was begun again after it: then both count.
+        """
         found: dict[tuple[str, bool], n.QueryEnded] = {}
         for entry in (entry for batch in self.batches for entry in (*batch.ended, *batch.left_open)):
             done = entry.status == "complete"
             if done:
                 found.pop((entry.query_id, False), None)
             found[entry.query_id, done] = entry
-        return tuple(found.values())
+        order = [name for batch in self.batches for name in batch.started.due]
+        return tuple(sorted(found.values(), key=lambda entry: (*order, entry.query_id).index(entry.query_id)))
 
     @property
     def interrupted(self) -> bool:
@@ -393,8 +402,8 @@ class Night:
 
     @property
     def seconds(self) -> float:
-        """How long its runs took that came to their end."""
-        return sum(batch.end.duration_s for batch in self.batches if batch.end)
+        """How long its runs took; one without an end until the last of its queries that ended."""
+        return sum(batch.end.duration_s if batch.end else batch.worked_s for batch in self.batches)
 
 
 @dataclass(frozen=True)
@@ -416,6 +425,10 @@ class VaultModel:
         return grouped((card.query_id, card) for card in self.by_id.values())
 
     @cached_property
+    def _by_words(self) -> dict[str, Card]:
+        return {spelling_free(card.query): card for card in self.by_id.values()}
+
+    @cached_property
     def archived(self) -> frozenset[str]:
         """The ids of the queries that were no longer in the queue when the latest night began."""
         return frozenset(self.nights[-1].batches[-1].started.archived if self.nights else ())
@@ -426,6 +439,10 @@ class VaultModel:
             return self.by_id.get(entry.session)
         same = self.of_query.get(entry.query_id, [])
         return next((one for one in same if not one.ended or one.ended_at > entry.at), same[-1] if same else None)
+
+    def named_in(self, entry: n.QuerySkipped) -> Card | None:
+        """Return the latest session on a query that was left out, also if it goes by another id."""
+        return self.of_query.get(entry.query_id, [self._by_words.get(spelling_free(entry.query))])[-1]
 
     def reported_before(self, card: Card) -> list[Card]:
         """Return the sessions before this one that have a report on its query, the latest first."""

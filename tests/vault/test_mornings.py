@@ -105,7 +105,8 @@ def test_note_and_digest_of_a_night_say_one_cost_that_of_runs_that_were_killed_a
     vectors = n.PassagesEmbedded(model="m", passages=9, cost=Cost(usd=0.5))
     Scribe(store, "batch-2026-11-21t030000-cd34").note_batch(n.BatchStarted(due=()), vectors)
     place = built(tmp_path, store)
-    assert "\ncost_usd: 0.53\n" in _text(place, "nights/")
+    assert "\ncost_usd: 0.53\n" in (note := _text(place, "nights/"))
+    assert ("until it was interrupted (" in note, "until it was interrupted, or is under way (" in note) == (True, True)
     assert "$0.53" in _text(place, "Home")
     assert "$0.53" in "\n".join(text_of(digest_of(store, nights_in(store)[0][-1]), str))
 
@@ -140,7 +141,7 @@ def test_all_that_was_due_when_a_server_went_down_is_named_and_counted_and_why_i
     one = n.QueryEnded(query_id="tides", query=half.query, session=half.id, status="interrupted", reason=down, cause="outage")
     due = (("power-cut", "What of a power cut?"), ("foam", "Why does the sea foam?"))
     left = [n.QuerySkipped(query_id=name, query=text, reason=down, cause="outage") for name, text in due]
-    earlier = n.QuerySkipped(query_id="ants", query="Do ants sleep?", reason="failed: no evidence", cause="left")
+    earlier = n.QuerySkipped(query_id="ants", query=Story.query.upper(), reason="failed: no evidence", cause="left")
     end = n.BatchEnded(done=0, failed=0, skipped=3, exit_code=3, duration_s=2.0)
     start = n.BatchStarted(due=("tides", "power-cut", "foam"), after="batch-2026-11-21t020000-ab12")
     Scribe(store, "batch-2026-11-22t020000-cd34", "2026-11-22").note_batch(start, earlier, one, *left, end)
@@ -148,10 +149,12 @@ def test_all_that_was_due_when_a_server_went_down_is_named_and_counted_and_why_i
     home, note = _text(place, "Home"), _text(place, "nights/2026-11-22")
     for text in (home, note):
         assert "3 unfinished, in 2 s" in text
-        assert re.search(r"- The model's server is down\.\n    - .*tides.* · .*reports/.* · Why does the sea foam\?\n", text)
+        assert re.search(
+            r"- The model's server is down\.\n    - .*tides.*\n    - .*reports/.*\n    - Why does the sea foam\?\n", text
+        )
         assert text.count("server is down") == 1
     assert "Older questions" not in home
-    assert re.search(r"## Left out\n\n- Failed: no evidence\.\n    - Do ants sleep\?\n\n", note)
+    assert re.search(r"## Left out\n\n- Failed: no evidence\.\n    - \[\[reports/\S+\|How .*\n\n", note)
     digest = " ".join("\n".join(text_of(digest_of(store, nights_in(store)[0][-1]), str)).split())
     assert "3 unfinished (2 s; 1 question left out)" in digest
     assert "Why does the sea foam?: The model's server is down." in digest

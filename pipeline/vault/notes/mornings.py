@@ -134,12 +134,13 @@ def night_view(model: VaultModel, night: Night) -> View:
         elif card and card.id not in model.hidden:
             new = card.news.first if card.news else ()
             found[group].append(best_link(card) if group == "quiet" else entry_of(model, card, new))
+    skipped = ((model.named_in(entry), entry) for entry in night.left_out.values())
     cost = night.cost
     return {
         "title": f"Night of {translations.day(night.date)}",
         "words": _words(night, _outcomes(model, night).elements()),
         **{group.replace("-", "_"): rows for group, rows in found.items()},
-        "skipped": tuple(night.left_out.values()),
+        "skipped": [{"query": best_link(card) if card else entry.query, "reason": entry.reason} for card, entry in skipped],
         "not_made": night.not_made,
         "unread": night.batches[-1].started.unread,
         "batches": night.batches,
