@@ -214,10 +214,10 @@ def node_ended(state: SessionState, node_id: str) -> bool:
     if node.task == "search":
         worker = state.workers.get(node_id)
         return worker.status != "running" if worker else bool(state.exhausted)
-    if node.task == "validate" and not state.config.has_model:  # in an older plan: nobody looks for gaps
-        return all(node_ended(state, name) for name in node.depends_on)
-    if node.task == "validate":
-        return round_ended(state, round_of(state, node))
+    if node.task == "validate":  # without a model, in an older plan: nobody looks for gaps
+        known = not state.config.has_model or round_ended(state, round_of(state, node))
+        # A worker that a cap had kept from starting may run after the gaps were found, in a session that was reopened.
+        return known and all(node_ended(state, name) for name in node.depends_on)
     return state.report is not None
 
 

@@ -156,6 +156,7 @@ def test_every_schedule_without_failures_ends_complete(seed: int, workers: int, 
 @settings(max_examples=150 if FULL else 50, deadline=None)
 @example(seed=36045, failing=20, exhausted_at=20, cancelled_at=20, workers=1)  # facts, but no admitted one when the cap is spent
 @example(seed=3583661957, failing=20, exhausted_at=5, cancelled_at=6, workers=2)  # reopened when a cap stopped all
+@example(seed=28, failing=20, exhausted_at=6, cancelled_at=12, workers=1)  # reopened when the gaps were found without all workers
 @example(seed=45, failing=20, exhausted_at=-1, cancelled_at=41, workers=2)  # reopened when two wait for each other
 @given(
     seed=st.integers(0, 2**32),
