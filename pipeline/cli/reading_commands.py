@@ -105,7 +105,7 @@ def digest(console: Console, day: str | None, html: bool) -> None:
         lines = ["nothing has been researched yet: research run", *(f"cannot be read: {text}" for text in unread)]
         console.data(lines, {"night": None, "unread": unread})
         return
-    found = digest_of(store, night, unread)
+    found = digest_of(store, night, unread, "" if day else f"{datetime.now(UTC).astimezone():%Y-%m-%d}")
     where = place_of(console, load_workspace(console.folder).queue.settings.site_url)
     value: dict[str, Any] = {
         "night": night.date,

@@ -22,7 +22,7 @@ from pipeline.config.queue_file import FIELDS, distinct_id
 from pipeline.config.queue_schema import Query, question
 from pipeline.config.yaml_reading import Fault, Faults, near, shown
 from pipeline.system.files import read_bytes
-from pipeline.text.cleaning import slug, spelling_free
+from pipeline.text.cleaning import one_line, slug, spelling_free
 
 QUEUE_NOTE = "my/Queue.md"
 # The parts of a task's line, as Obsidian writes one: each must be put back as it was.
@@ -72,7 +72,7 @@ def questions_in(vault: Path, known: Iterable[Query] = ()) -> tuple[tuple[Query,
         try:
             query = _query_of(task, number)
         except Faults as error:
-            faults += [f"{name}:{fault}" for fault in error.found]
+            faults += [f"{name}:{fault} (“{one_line(task.words, 100)}”)" for fault in error.found]
             continue
         if spelling_free(query.text) not in asked and query.id not in taken:
             asked.add(spelling_free(query.text))

@@ -12,7 +12,7 @@ from pipeline.domain.events import night_events as n
 from pipeline.domain.events import session_events as e
 from pipeline.domain.values import Changes, Cost, SourceChange
 from pipeline.errors import GONE
-from pipeline.vault.notes.mornings import digest_of, nights_in, text_of
+from pipeline.vault.notes.mornings import digest_of, heading_of, nights_in, text_of
 from tests.commanding import said
 from tests.fakes import MemoryStore
 from tests.vault.builders import PAGES, Scribe, Story, Workplace, built, change, changing, night
@@ -143,7 +143,9 @@ def test_all_that_was_due_when_a_server_went_down_is_named_and_counted_and_why_i
     left = [n.QuerySkipped(query_id=name, query=text, reason=down, cause="outage") for name, text in due]
     earlier = n.QuerySkipped(query_id="ants", query=Story.query.upper(), reason="failed: no evidence", cause="left")
     end = n.BatchEnded(done=0, failed=0, skipped=3, exit_code=3, duration_s=2.0)
-    start = n.BatchStarted(due=("tides", "power-cut", "foam"), after="batch-2026-11-21t020000-ab12")
+    start = n.BatchStarted(
+        due=("tides", "power-cut", "foam"), after="batch-2026-11-21t020000-ab12", unread=("my/Queue.md, line 3",)
+    )
     Scribe(store, "batch-2026-11-22t020000-cd34", "2026-11-22").note_batch(start, earlier, one, *left, end)
     place = built(tmp_path, store)
     home, note = _text(place, "Home"), _text(place, "nights/2026-11-22")
@@ -158,6 +160,10 @@ def test_all_that_was_due_when_a_server_went_down_is_named_and_counted_and_why_i
     digest = " ".join("\n".join(text_of(digest_of(store, nights_in(store)[0][-1]), str)).split())
     assert "3 unfinished (2 s; 1 question left out)" in digest
     assert "Why does the sea foam?: The model's server is down." in digest
+    assert f"Left out - {Story.query.upper()}: Failed: no evidence. Problems - my/Queue.md, line 3" in digest
+    assert "Night of 22 November 2026, nothing was due since: " in heading_of(
+        digest_of(store, nights_in(store)[0][-1], (), "2026-11-23")
+    )
 
 
 def test_a_vault_without_any_session_says_what_to_do(tmp_path: Path) -> None:

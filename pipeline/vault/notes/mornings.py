@@ -265,12 +265,14 @@ def _words(night: Night, outcomes: Iterable[str]) -> str:
 class Digest:
     """A night's questions as their last run left them, each with its session's card, None if its log cannot be read.
 
-    ``problems`` say what was not built, and which streams cannot be read.
+    ``problems`` say what was not built, and what of the queue, the documents and the log cannot be read.
+    ``today`` is the date on which it is the last night, "" if it may not be.
     """
 
     night: Night
     questions: tuple[tuple[QueryEnded, Card | None], ...]
     problems: tuple[str, ...]
+    today: str = ""
 
 
 def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
@@ -284,7 +286,7 @@ def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
     return nights_from(filter(None, batches)), tuple(unread)
 
 
-def digest_of(store: EventStore, night: Night, unread: Iterable[str] = ()) -> Digest:
+def digest_of(store: EventStore, night: Night, unread: Iterable[str] = (), today: str = "") -> Digest:
     """Return the digest of a night; a session that cannot be read is named, not left out."""
     questions = []
     for entry in night.last:
@@ -296,13 +298,17 @@ def digest_of(store: EventStore, night: Night, unread: Iterable[str] = ()) -> Di
             entry = entry.model_copy(update={"query": card.query})
         questions.append((entry, card))
     lost = (f"{entry.query}: its log cannot be read" for entry, card in questions if entry.session and card is None)
-    return Digest(night, tuple(questions), (*night.not_made, *unread, *lost))
+    return Digest(night, tuple(questions), (*night.not_made, *night.batches[-1].started.unread, *unread, *lost), today)
 
 
 def heading_of(digest: Digest) -> str:
-    """Return the night in a line, as a mail's subject: ``Night of 21 November 2026: 3 answered, 1 failed``."""
+    """Return the night in a line, as a mail's subject: ``Night of 21 November 2026: 3 answered, 1 failed``.
+
+    Where nothing was due since, it says so.
+    """
     words = _words(digest.night, (ended_as(one.status, card) for one, card in digest.questions))
-    return f"Night of {translations.day(digest.night.date)}: {words}"
+    since = ", nothing was due since" if digest.night.date < digest.today else ""
+    return f"Night of {translations.day(digest.night.date)}{since}: {words}"
 
 
 def text_of(digest: Digest, place_of: Callable[[Card], str]) -> list[str]:
@@ -324,13 +330,15 @@ def html_of(digest: Digest, place_of: Callable[[Card], str]) -> str:
 
 def _view(digest: Digest, place_of: Callable[[Card], str]) -> View:
     """What a digest says, without control characters, what changed first."""
-    night, skipped = digest.night, len(digest.night.left_out)
+    night, left = digest.night, digest.night.left_out.values()
     groups = grouped((group_of(one.status, card), _row(one, card, place_of)) for one, card in digest.questions)
+    groups["left"] = [{"query": one_line(one.query), "reason": one_line(sentence(one.reason)), "status": ""} for one in left]
     spent = ", ".join(filter(None, (duration(night.seconds) if night.seconds else "", bill(night.cost.charged_usd))))
+    titles = {**_GROUPS, "left": "Left out"}
     return {
         "heading": heading_of(digest),
-        "figures": "; ".join(filter(None, (spent, f"{translations.count(skipped, 'question')} left out" if skipped else ""))),
-        "groups": [(title, group in _REPORTED, groups[group]) for group, title in _GROUPS.items() if group in groups],
+        "figures": "; ".join(filter(None, (spent, f"{translations.count(len(left), 'question')} left out" if left else ""))),
+        "groups": [(title, group in _REPORTED, groups[group]) for group, title in titles.items() if groups.get(group)],
         "problems": [one_line(text, _LONGEST) for text in digest.problems],
     }
 
