@@ -69,10 +69,15 @@ def _joined(event: e.BranchMerged) -> str:
     return f"two branches from version {event.base}; of the other's events, {', '.join(parts) or 'none is an answer'}"
 
 
+def _hits(event: e.TopicSurveyed | e.SearchCompleted) -> str:
+    left_out = f", {event.left_out:,} left out by `sources`" if event.left_out else ""
+    return f"{_of(event.hits, 'hit')} from {event.provider}{left_out}"
+
+
 _SAID: dict[type, Callable[[Any], str]] = {
     e.RunStarted: _run,
     e.ResearchStarted: lambda x: x.query,
-    e.TopicSurveyed: lambda x: f"{_of(x.hits, 'hit')} from {x.provider}",
+    e.TopicSurveyed: _hits,
     e.EarlierRecalled: lambda x: f"{_of(x.earlier.facts, 'fact')} of {x.earlier.session}",
     e.MemoryRecalled: lambda x: (
         f"of earlier nights: {_of(x.recalled.statements, 'statement')}, {_of(x.recalled.queries, 'search', 'searches')}"
@@ -87,7 +92,7 @@ _SAID: dict[type, Callable[[Any], str]] = {
     e.WorkerThought: lambda x: (
         f"{x.worker_id}, iteration {x.iteration}: {' | '.join(x.queries) or f'{len(x.pages)} pages of earlier nights'}"
     ),
-    e.SearchCompleted: lambda x: f"{x.query}: {_of(x.hits, 'hit')} from {x.provider}",
+    e.SearchCompleted: lambda x: f"{x.query}: {_hits(x)}",
     e.PageRead: lambda x: f"{x.title} ({readable(x.url)})" + (f"; it says: {', '.join(x.notices)}" if x.notices else ""),
     e.FactsObserved: lambda x: f"{x.worker_id}: {_of(x.facts, 'fact')} in {readable(x.url)}",
     e.WorkerEvaluated: lambda x: f"{x.worker_id}: {_of(x.gaps, 'open question')}",

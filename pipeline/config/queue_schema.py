@@ -46,14 +46,18 @@ def _is_tag(said: str) -> bool:
 
 
 def _is_source(said: str) -> bool:
-    return "://" not in said and ("/" in said or ("." in said and " " not in said.strip()))
+    return not any(sign in said for sign in ("://", "*")) and ("/" in said or ("." in said and " " not in said.strip()))
 
 
 _address = y.text_that(_is_address, "is no web address", "start it with https:// or http://")
 _contact = y.text_that(_is_contact, "is no address", "write an e-mail address or a page: you@example.org")
 _within = y.text_that(_is_within, "is no folder of your documents", "write a folder of settings: corpus:, or one in it: notes/")
 tag = y.text_that(_is_tag, "is no tag", "use letters, digits, - and /, with one letter at least")
-_source = y.text_that(_is_source, "is no host and no folder", "write a host, as example.org, or a folder or document: notes/")
+_source = y.text_that(
+    _is_source,
+    "is no host and no folder",
+    "write a host, as example.org, which stands for its subdomains too, or a folder or document: notes/",
+)
 _sources = y.listing(_source, "write a list of hosts and folders: [example.org, notes/]")
 _proxy = y.text_that(
     lambda said: _is_address(said) and "@" not in said,

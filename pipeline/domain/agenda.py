@@ -65,6 +65,8 @@ def no_evidence(state: SessionState) -> s.Fail:
     if (own := language_of(state.query)) and languages and own not in languages:
         theirs = " and ".join([*(name.capitalize() for name in languages[:3]), *(["others"] if len(languages) > 3 else [])])
         reason += f"; the question is in {own.capitalize()}, the documents are in {theirs}"
+    if left_out := sum(search.left_out for search in (survey, *state.searches.values())):
+        reason += f"; {counted(left_out, 'hit')} left out by the setting sources"
     without = f"; {counted(len(failed), 'step')} failed, the last: {_failure_text(last)}" if last is not None else ""
     return s.Fail(NO_EVIDENCE, f"{reason} ({effort}{without})")
 

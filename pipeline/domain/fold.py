@@ -37,7 +37,8 @@ def _change(state: s.SessionState, event: e.EventBase) -> None:
         case e.FactsObserved():
             _facts_observed(state, event)
         case e.SearchCompleted():
-            state.searches[event.query] = s.SearchDone(event.provider, event.hits, event.failed, seconds=event.seconds or 0.0)
+            done = s.SearchDone(event.provider, event.hits, event.failed, seconds=event.seconds or 0.0, left_out=event.left_out)
+            state.searches[event.query] = done
         case e.WorkerThought():
             state.workers[event.worker_id].iterations.append(s.Iteration(event.reasoning, event.queries, pages=event.pages))
         case e.RunStarted():
@@ -54,7 +55,7 @@ def _change(state: s.SessionState, event: e.EventBase) -> None:
             state.recalled = event.recalled
         case e.TopicSurveyed():
             found = (event.hits, event.failed, event.statistics, event.languages, event.absent, event.seconds or 0.0)
-            state.survey = s.SearchDone(event.provider, *found)
+            state.survey = s.SearchDone(event.provider, *found, event.left_out)
         case e.PlanCreated():
             state.perspectives = {view.id: view for view in event.perspectives}
             state.nodes = {node.id: node for node in event.nodes}

@@ -59,6 +59,7 @@ class SearchDone:
     languages: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     seconds: float = 0.0
+    left_out: int = 0
 
 
 GIVES_ORDERS = "gives-orders"  # the notice of a page whose text gives orders to language models

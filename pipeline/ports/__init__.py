@@ -60,7 +60,7 @@ class SearchResult:
     ``provider`` is one name, or two joined by ``+`` where own documents and the web both answered. ``failed`` says which of these
     two did not, and why; its hits are missing. If it names the embeddings, own documents were searched by words alone.
     An index of its own also says what it knows of the query's words, and the languages that its documents are written in;
-    ``absent`` are names in the query that no passage of its holds.
+    ``absent`` are names in the query that no passage of its holds. ``left_out`` counts hits that the setting ``sources`` forbids.
     """
 
     provider: str
@@ -70,6 +70,7 @@ class SearchResult:
     statistics: TermStatistics = field(default_factory=_unknown)
     languages: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
+    left_out: int = 0
 
 
 class Search(Protocol):

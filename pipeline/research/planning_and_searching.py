@@ -50,13 +50,14 @@ async def searched(query: str, count: int, config: ResearchConfig, context: Step
     Hits with an empty address or with control characters are left out.
     """
     result = await context.search.search(query, (_MORE if config.allow or config.deny else 1) * count)
-    found = [hit for hit in result.hits if hit.url.strip() and clean(hit.url) == hit.url and may_be_read(hit.url, config)]
+    sound = [hit for hit in result.hits if hit.url.strip() and clean(hit.url) == hit.url]
+    found = [hit for hit in sound if may_be_read(hit.url, config)]
     hits: list[Hit] = []
     for hit in found[:count]:
         snippet = clean(hit.snippet)[: _OF_REST if len(hits) >= _WHOLE_HITS else 4_000]
         texts = {"title": one_line(hit.title) or hit.url, "snippet": snippet, "heading": one_line(hit.heading)}
         hits.append(hit.model_copy(update={**texts, "published": one_line(hit.published, 40)}))
-    return replace(result, hits=tuple(hits))
+    return replace(result, hits=tuple(hits), left_out=len(sound) - len(found))
 
 
 def _fields(found: SearchResult | Page, without: str = "") -> dict[str, Any]:
@@ -277,8 +278,8 @@ async def search_for(step: s.SearchFor, state: SessionState, context: StepContex
     """Make one search."""
     count = max(state.config.hits_per_query, step.query.count(";") + 1)  # a hit for each heading that is asked for
     found = await searched(step.query, count, state.config, context)
-    event = e.SearchCompleted(query=step.query, provider=found.provider, hits=found.hits, failed=found.failed, cost=found.cost)
-    return StepResult((event,))
+    said = {"provider": found.provider, "hits": found.hits, "failed": found.failed, "left_out": found.left_out}
+    return StepResult((e.SearchCompleted(query=step.query, cost=found.cost, **said),))
 
 
 async def fetch_page(step: s.FetchPage, _state: SessionState, context: StepContext) -> StepResult:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 
 from pipeline.domain import steps as s
@@ -40,7 +41,7 @@ _WITHOUT_MODEL: dict[type[s.Step], str] = {
     s.Plan: "The question was split into perspectives without the language model",
     s.ReadPages: "Pages were not read by the language model; passages were taken instead",
 }
-_NAMED = 3  # pages that were not read, or sentences on what was not found
+_NAMED = 3  # pages that were not read, reasons of one limit, or sentences on what was not found
 _SKIPPED: dict[type[s.Step], str] = {
     s.WriteReport: "The report could not be written; what follows are passages of the pages read",
     s.CheckReport: "The report could not be checked; of what was not, only verbatim quotes are kept",
@@ -96,8 +97,8 @@ def references(state: SessionState, sentences: tuple[v.Sentence, ...]) -> tuple[
 def limits(state: SessionState) -> Iterator[str]:
     """Yield the limits of the report in words: what was done without the model, spent budgets, failed steps and workers."""
     for kind, what in _WITHOUT_MODEL.items():
-        if reasons := [why for step, why in state.without_model.items() if kind.is_of(step)]:
-            yield f"{what}: {reasons[0] or 'it gave no answer of use'}"
+        if reasons := [why or "it gave no answer of use" for step, why in state.without_model.items() if kind.is_of(step)]:
+            yield f"{what}: {_each_once(reasons)}"
     if state.exhausted:
         yield f"Gathering was cut short ({state.exhausted})."
     if unread := _without_room(state):
@@ -106,18 +107,25 @@ def limits(state: SessionState) -> Iterator[str]:
     moved = {s.FetchPage(url).key for url in renamed(state.earlier, state)} if state.earlier else set[str]()
     for kind, (one, many, what) in _FAILED_STEPS.items():
         failures = [failure for failure in _final_failures(state, kind) if failure.step not in moved]
-        if messages := sorted(failure.message for failure in failures):
-            yield f"{counted(len(messages), one, many)} {what}: {messages[0]}"
+        if failures:
+            yield f"{counted(len(failures), one, many)} {what}: {_each_once([failure.message for failure in failures])}"
     for origin, (some, never) in _SIDES.items():
-        if reasons := sorted(side.reason for search in _searches(state) for side in search.failed if side.origin == origin):
+        if reasons := [side.reason for search in _searches(state) for side in search.failed if side.origin == origin]:
             only_some = f"{counted(len(reasons), 'search', 'searches')} of {some} could not be made"
-            yield f"{never if len(reasons) == len(_searches(state)) else only_some}: {reasons[0]}"
+            yield f"{never if len(reasons) == len(_searches(state)) else only_some}: {_each_once(reasons)}"
     for kind, what in _SKIPPED.items():
         if failed := _final_failures(state, kind):
             yield f"{what}: {failed[-1].message}"
     for worker in state.workers.values():
         if worker.status == "failed":
             yield f"The research from one perspective failed ({state.perspectives[worker.perspective_id].name}): {worker.reason}"
+
+
+def _each_once(reasons: Sequence[str]) -> str:
+    """Return the reasons, the most frequent first, and how often each is one if it is not the only one; the last are counted."""
+    times = Counter(sorted(reasons)).most_common()
+    named = [f"{reason} ({number:,} of them)" if 1 < number < len(reasons) else reason for reason, number in times[:_NAMED]]
+    return "; ".join([*named, *([counted(len(times) - _NAMED, "other reason")] if len(times) > _NAMED else [])])
 
 
 def _without_room(state: SessionState) -> list[str]:

@@ -98,7 +98,7 @@ def test_allowed_sources_of_a_query_replace_those_of_the_settings_and_denied_one
     first, second = (config_for(query, queue.settings) for query in queue.queries)
     assert (first.allow, first.deny, first.beyond) == (("example.org",), ("spam.example",), True)
     assert (second.allow, second.deny, second.beyond) == (("notes/",), ("spam.example", "my drafts/"), False)
-    for wrong in ("https://spam.example/", "spam. example"):
+    for wrong in ("https://spam.example/", "spam. example", "*.spam.example"):
         (tmp_path / "queries.yaml").write_text(f"settings: {{sources: {{deny: ['{wrong}']}}}}\nqueries: [a]\n")
         with pytest.raises(QueueInvalid, match="no host and no folder"):
             load_workspace(tmp_path)

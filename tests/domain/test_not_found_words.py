@@ -16,10 +16,10 @@ OPERA = "Who composed the opera Turandot?"
 
 
 def session(
-    query: str, documents: int = 12, languages: tuple[str, ...] = ("english",), absent: tuple[str, ...] = ()
+    query: str, documents: int = 12, languages: tuple[str, ...] = ("english",), absent: tuple[str, ...] = (), left_out: int = 0
 ) -> SessionState:
     state = SessionState(id="s1", query=query)
-    state.survey = SearchDone("fake", (), (), TermStatistics(documents=documents), languages, absent)
+    state.survey = SearchDone("fake", (), (), TermStatistics(documents=documents), languages, absent, left_out=left_out)
     return state
 
 
@@ -29,6 +29,7 @@ def session(
         (session(OPERA), "nothing in your 12 documents is near the question (0 pages read)"),
         (session(OPERA, 1), "your one document holds no passage that is near the question (0 pages read)"),
         (session(OPERA, 0), "no source that was found is near the question (0 pages read)"),
+        (session(OPERA, 0, left_out=2), "is near the question; 2 hits left out by the setting sources (0 pages read)"),
         (
             session(OPERA, absent=("Turandot", "La Scala")),
             "; no passage mentions “Turandot” and “La Scala” (0 pages read)",

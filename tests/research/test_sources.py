@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 
 from pipeline.domain.events.session_events import GapsFound, PageRead
 from pipeline.domain.findings import chosen_pages, may_be_read, open_gaps
-from pipeline.domain.state import Analysis, Iteration, PageObserved, ReportPart, SearchDone, SessionState, Worker
+from pipeline.domain.state import Analysis, Failure, Iteration, PageObserved, ReportPart, SearchDone, SessionState, Worker
 from pipeline.domain.steps import FindGaps
 from pipeline.domain.values import Fact, Gap, Hit, Perspective, PlanNode, ResearchConfig
 from pipeline.research.page_reading import sources_of
-from pipeline.research.planning_and_searching import NOT_SEARCHED, approval_of, find_gaps
+from pipeline.research.planning_and_searching import NOT_SEARCHED, approval_of, find_gaps, searched
 from pipeline.research.report_assembly import limits
 from tests.fakes import Journal, MemoryStore, step_context_for
 
@@ -75,7 +76,19 @@ def test_of_pages_found_and_not_read_those_near_the_question_are_named_first() -
     release, _, chapter = state.searches["one"].hits[:3]
     hits = (release.model_copy(update={"title": "Release notes"}), chapter.model_copy(update={"coverage": 0.6}))
     state.searches["one"] = SearchDone("local", hits)
-    assert list(limits(state)) == ["Found, but not read by the model: “c”, “a”"]
+    state.failures = {
+        key: Failure(key, 1, True, "ReadFailed", why, "")
+        for key, why in {"Read:a": "forbidden", "Read:b": "status 500", "Read:c": "forbidden"}.items()
+    }
+    unread = "3 pages could not be read: forbidden (2 of them); status 500"
+    assert list(limits(state)) == ["Found, but not read by the model: “c”, “a”", unread]
+
+
+def test_hits_that_the_sources_do_not_allow_are_left_out_and_counted() -> None:
+    context = step_context_for(MemoryStore(), Journal())
+    found = asyncio.run(searched("How do pumps behave?", 5, ResearchConfig(allow=("page-1.md/",)), context))
+    assert {hit.url for hit in found.hits} <= {"corpus:page-1.md#part"}
+    assert found.left_out == 15 - len(found.hits)
 
 
 def test_gaps_are_looked_for_in_more_pages_than_a_perspective() -> None:

@@ -132,6 +132,7 @@ class TopicSurveyed(Answered):
     languages: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     failed: tuple[v.FailedSide, ...] = ()
+    left_out: int = 0
 
 
 class PlanCreated(Answered):
@@ -195,13 +196,17 @@ class WorkerThought(Answered):
 
 
 class SearchCompleted(Answered):
-    """A search's hits, best first. ``failed`` names a side that failed; if all sides fail, the event is ``step.failed``."""
+    """A search's hits, best first. ``failed`` names a side that failed; if all sides fail, the event is ``step.failed``.
+
+    ``left_out`` counts the hits that the setting ``sources`` forbids; logs of earlier versions do not say it.
+    """
 
     type: Literal["search.completed"] = "search.completed"
     query: str
     provider: str
     hits: tuple[v.Hit, ...]
     failed: tuple[v.FailedSide, ...] = ()
+    left_out: int = 0
 
 
 class PageRead(Answered):
