@@ -34,6 +34,7 @@
         ├── ServiceFailed                  a server's answer to this call cannot be used, now or later
         │   └── Malformed                  what it sent is not the JSON that was asked for
         └── ProviderRefused            4   key, quota or credit: no further call of this run will pass
+            └── ModelUnknown           4   the server does not have the model
 
 A question that the sources do not answer is no error: the run ends with 5, unless there is a more urgent problem.
 
@@ -287,3 +288,7 @@ class ProviderRefused(StepError):
     """A provider refuses us for good: key, quota or credit."""
 
     exit_code = ExitCode.REFUSED
+
+
+class ModelUnknown(ProviderRefused):
+    """A server does not have the model, or is not at its address."""

@@ -203,7 +203,8 @@ def _decision(query: Query, last: Summary | None, rhythm: _Rhythm, wanted: Selec
     if last.status == "complete" and wanted.again:
         return Decision(query, "again", f"asked for again; done on {day}", last.id)
     if last.status == "complete":
-        return _recurrence(query, last, rhythm, f"done on {day}", "done")
+        why = f": {last.end_reason}" if last.end_reason else ""
+        return _recurrence(query, last, rhythm, f"done on {day}{why}", "done")
     why = f"{last.status.replace('-', ' ')} on {day}: {last.end_reason or 'for no reason given'}"  # it may be otherwise by now
     if last.status == "not-found" and not (wanted.retry_not_found or query.id in wanted.ids):
         return _recurrence(query, last, rhythm, why, "not-found")

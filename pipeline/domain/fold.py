@@ -11,10 +11,11 @@ from pipeline.domain.budget import CallHistory
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.records import MERGE
 from pipeline.domain.events.upkeep_events import ResearchPruned
-from pipeline.domain.steps import PlainPlan, PlainReading, Plan, ReadPages, Step, parts_of
+from pipeline.domain.steps import CheckReport, PlainPlan, PlainReading, Plan, ReadPages, Step, WriteReport, parts_of
 from pipeline.domain.values import Cost
 
 _log = logging.getLogger("pipeline.domain.fold")
+_OF_THE_MODEL = (Plan, ReadPages, WriteReport, CheckReport)  # without one of them, a report may show passages
 
 
 def apply(state: s.SessionState, event: e.EventBase) -> None:
@@ -120,6 +121,9 @@ def _change(state: s.SessionState, event: e.EventBase) -> None:
             state.report = event
         case e.ResearchCompleted():
             state.status, state.ended_at = "complete", event.at
+            asked = [failure for step, failure in state.failures.items() if any(kind.is_of(step) for kind in _OF_THE_MODEL)]
+            if state.passages and state.config.has_model and asked:
+                state.end_reason = f"the model failed: {asked[0].message}"
         case e.ResearchFailed():
             state.resume_status = state.status
             state.status = "not-found" if event.cause == e.NO_EVIDENCE else "failed"

@@ -36,7 +36,7 @@ def calls_of(stage: Stage, name: str) -> list[int]:
 
 
 @pytest.mark.parametrize("name", SAID)
-@pytest.mark.parametrize("fault", [*ASKED_TWICE, "status:404"])
+@pytest.mark.parametrize("fault", [*ASKED_TWICE, "status:415"])
 def test_what_the_model_fails_to_do_for_good_is_done_without_it_and_said(
     usual_numbers: dict[str, int], stage: Stage, tmp_path: Path, name: str, fault: str
 ) -> None:
@@ -54,6 +54,7 @@ def test_what_the_model_fails_to_do_for_good_is_done_without_it_and_said(
     assert ended.state.report is not None
     assert [line for line in ended.state.report.limits if line.startswith(said)]
     assert ended.state.report.outcome == outcome
+    assert ended.state.end_reason.startswith("the model failed: ") == (outcome == "passages")
     assert len(calls_of(stage, name)) <= 2
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 from pipeline.config.services import ModelServer
 from pipeline.domain.budget import Budget, CombinedBudget
 from pipeline.domain.reasoner_questions import Question, Reply
-from pipeline.errors import AnswerInvalid, AnswerWithheld, Outage, ServiceFailed, ServiceUnavailable, StepError
+from pipeline.errors import AnswerInvalid, AnswerWithheld, ModelUnknown, Outage, ServiceFailed, ServiceUnavailable, StepError
 from pipeline.net.client import HttpClient
 from pipeline.ports import Answer
 from pipeline.reasoners.model.call_costs import Prices
@@ -76,7 +76,7 @@ class OpenAIReasoner:
                 model is not asked any more, because too many of its answers in this role were of no use.
             AnswerWithheld: the model or provider refuses to answer on this material.
             ServiceUnavailable, ServiceFailed: the server cannot be reached, or rejects the request.
-            ProviderRefused: key, quota or credit.
+            ProviderRefused: key, quota or credit; or the server has none of the models.
             BudgetSpent: the next call's worst case would exceed a cap.
             TemplateInvalid: the prompt's template has an error.
         """
@@ -102,9 +102,9 @@ class OpenAIReasoner:
                 break
             try:
                 return await self._one_model(model, question, calls, last=model == models[-1])
-            except (AnswerInvalid, ServiceUnavailable, ServiceFailed) as error:
+            except (AnswerInvalid, ServiceUnavailable, ServiceFailed, ModelUnknown) as error:
                 _log.info("%s could not answer a question of %s: %s", model, question.name, error)
-                failed = error
+                failed = failed if failed and isinstance(error, ModelUnknown) else error
         assert failed is not None  # noqa: S101 - there is a model
         raise failed
 
@@ -235,7 +235,7 @@ class _ModelAttempt:
                 self.known.learn_material(self.model, fits)
                 self._put(self.question)
             case NoModel():
-                raise ServiceFailed(f"the model {self.model} cannot be asked: {found.why}", hint=found.hint)
+                raise ModelUnknown(f"the model {self.model} cannot be asked: {found.why}", hint=found.hint)
             case NoCapacity():
                 error = ServiceUnavailable(f"the model {self.model} has no capacity now: {found.why}")
                 error.outage = Outage(self.model, found.after_s or 0.0, busy=True)

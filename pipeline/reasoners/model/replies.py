@@ -24,7 +24,7 @@ _THOUGHTS = ("reasoning_content", "reasoning")
 _TOOL = "A tool was called, but there are no tools; the answer itself is wanted."
 _EMPTY = "The reply is empty; the answer itself is wanted."
 _ACCOUNT = "check the model server's key and the account's credit (`research doctor --online`), then run again"
-_MODEL = "correct the model's name in queries.yaml (`reasoner:`)"
+_MODEL = "correct the model's name or its server's `base_url` in queries.yaml (`reasoner:`), then run again"
 
 _REFUSING = frozenset(
     {
@@ -196,9 +196,9 @@ def _joined(lines: list[bytes], *, stopped: bool) -> dict[str, Any]:
     """
     events = lines[:-1] if stopped else lines  # the last one may be a part
     chunks = [parse_object(line) for line in events if line not in (b"[DONE]", b"")]
-    for chunk in chunks:
+    for number, chunk in enumerate(chunks):
         if chunk.get("error"):
-            return chunk
+            return chunk | {"choices": chunks[:number]}  # what came before it, which may be billed
     given = [chunk["choices"] for chunk in chunks if isinstance(chunk.get("choices"), list)]
     said = [choice for choices in given for choice in choices[:1] if isinstance(choice, dict)]
     ends = [choice["finish_reason"] for choice in said if choice.get("finish_reason")]
@@ -232,11 +232,11 @@ def meaning_of(reply: Reply, hide: Hide = str) -> Meaning:
 
 
 def may_be_billed(reply: Reply) -> bool:
-    """Return whether a ``whole`` reply without usage may have been billed; errors are not billed."""
+    """Return whether a ``whole`` reply without usage may have been billed; errors are not, unless a part of the answer came."""
     body = body_of(reply)
-    if not 200 <= reply.status < 300 or _error_in(body, reply.status) is not None:
-        return False
     choices = body.get("choices")
+    if not 200 <= reply.status < 300 or _error_in(body, reply.status) is not None:
+        return reply.status < 300 and bool(choices)
     first = choices[0] if isinstance(choices, list) and choices else None
     return not (isinstance(first, dict) and (first.get("finish_reason") == "error" or first.get("error")))
 
@@ -308,6 +308,8 @@ def _seconds(value: object) -> float | None:
 def _meaning_of_status(number: int, why: str, after_s: float | None = None) -> Meaning:
     if number in (401, 402, 403):
         return Refused(why, _ACCOUNT)
+    if number == 404:
+        return NoModel(why)
     if number in (408, 409, 425, 429) or number >= 500:
         return Again(why, after_s, down=number in DOWN or (number >= 500 and bool(_DOWN_WORDS.search(why))))
     return BadRequest(why, about_format=False) if number in (400, 422) else Failed(why)

@@ -69,11 +69,12 @@ def ended_as(status: str, card: Card | None) -> str:
 def standing_words(card: Card) -> str:
     """Return how many sources the report cites, and what they deny: ``3 sources``, ``2 sources, disputed``.
 
-    ``disputed`` is the answer itself; of what else sources disagree on, the number is said.
+    ``disputed`` is the answer itself; of what else sources disagree on, the number is said. Last comes why a model failed.
     """
     sources = translations.count(len(card.cited), "source") if card.cited else ""
     others = translations.count(card.disagreements, "disagreement") if card.disagreements else ""
-    return ", ".join(filter(None, (sources, "disputed" if card.disputed else others)))
+    why = card.end_reason if card.has_report else ""
+    return ", ".join(filter(None, (sources, "disputed" if card.disputed else others, why)))
 
 
 def news_words(news: News) -> str:

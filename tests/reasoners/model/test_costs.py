@@ -90,11 +90,16 @@ def test_what_never_reached_the_server_costs_nothing() -> None:
 
 
 @pytest.mark.parametrize("code", [500, 402, 429])
-def test_an_error_is_not_billed_unless_it_says_so(code: int) -> None:
+def test_an_error_is_not_billed_unless_it_says_so_or_ends_an_answer_that_had_begun(code: int) -> None:
     for status in (200, code):
         assert spent_on(Script([httpx.Response(status, json={"error": {"code": code}})]), Budget()).usd == 0
     stating = httpx.Response(200, json={"error": {"code": code}, **usage()})
     assert spent_on(Script([stating]), Budget()).usd == pytest.approx(0.001 if code == 402 else 0.002)
+    begun = httpx.Response(
+        200, text=f'data: {{"choices": [{{"delta": {{"content": "x"}}}}]}}\n\ndata: {{"error": {{"code": {code}}}}}\n\n'
+    )
+    broken_off = spent_on(Script([begun]), Budget())
+    assert broken_off.assumed_usd == broken_off.usd > 0
 
 
 def test_a_reply_that_cannot_be_read_may_have_been_billed() -> None:

@@ -138,9 +138,9 @@ def test_a_model_that_is_unknown_or_has_no_capacity_is_replaced_by_its_fallback_
     assert (answer.cost.model_requested, answer.cost.model) == (MODEL, "acme/two")
 
 
-def test_an_unknown_model_without_a_fallback_fails_and_says_where_to_correct_it() -> None:
+def test_an_unknown_model_without_a_fallback_is_refused_and_the_message_says_where_to_correct_it() -> None:
     script, reasoner = thinking(reply(400, UNKNOWN))
-    with pytest.raises(errors.ServiceFailed, match="not a valid model") as caught:
+    with pytest.raises(errors.ProviderRefused, match="not a valid model") as caught:
         ask(reasoner, QUESTIONS["reading"])
     assert "queries.yaml" in caught.value.hint
     assert not caught.value.retryable
@@ -151,7 +151,7 @@ LITELLM = {
     "budget": (400, "Budget has been exceeded! Current cost: 3.0, Max budget: 2.0", "budget_exceeded", errors.ProviderRefused),
     "key": (401, "litellm.AuthenticationError: OpenAIException - Incorrect API key", None, errors.ProviderRefused),
     "filter": (400, "litellm.ContentPolicyViolationError: blocked", None, errors.AnswerWithheld),
-    "model": (400, "litellm.BadRequestError: LLM Provider NOT provided; model acme/one not found", None, errors.ServiceFailed),
+    "model": (400, "litellm.BadRequestError: LLM Provider NOT provided; model acme/one not found", None, errors.ProviderRefused),
     "rate": (429, "litellm.RateLimitError: try again in 7 seconds", None, errors.ServiceUnavailable),
     "upstream": (500, "litellm.APIConnectionError: cannot connect", None, errors.ServiceUnavailable),
     "down": (503, "litellm.ServiceUnavailableError: overloaded", None, errors.ServiceUnavailable),
