@@ -173,11 +173,11 @@ def _codec_in(source: str) -> str:
 
 # -- what kind of file --------------------------------------------------------------------------------------------------------
 
-Format = Literal["markdown", "html", "text", "pdf", "manual", "unnamed"]
+Format = Literal["markdown", "html", "rst", "text", "pdf", "manual", "unnamed"]
 
 _SUFFIXES: dict[str, Format] = {
     ".md": "markdown", ".markdown": "markdown", ".html": "html", ".htm": "html", ".xhtml": "html",
-    ".txt": "text", ".text": "text", ".rst": "text", ".pdf": "pdf",
+    ".txt": "text", ".text": "text", ".rst": "rst", ".pdf": "pdf",
 }  # fmt: skip
 # What is no text, though its bytes may pass for some: pictures, archives, office documents, RTF, PostScript.
 _NO_TEXT = (b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"PK\x03\x04", b"{\\rtf", b"%!PS", b"\x1f\x8b", b"\xd0\xcf\x11\xe0")
@@ -271,7 +271,7 @@ def accepted_kind(path: Path, size: int) -> Kind:
     return kind
 
 
-VERSION = 7  # of the text that the readers give; raised when they give another for the same bytes
+VERSION = 8  # of the text that the readers give; raised when they give another for the same bytes
 MAX_TEXT = 10_000_000  # characters
 _LONG = 500_000
 # Pictures that are written into a page as letters make it many times as large; they hold no text.
@@ -315,7 +315,7 @@ def extract(data: bytes, *, path: str = "", content_type: str = "", url: str = "
         text = _DATA_ADDRESS.sub("data:,", text)
     if len(text) > MAX_TEXT:
         raise ReadFailed(f"its {len(text) / 1e6:,.1f} million characters exceed the limit of {MAX_TEXT / 1e6:g} million")
-    reader: str = form if form in ("html", "markdown") else "text"
+    reader: str = form if form in ("html", "markdown", "rst") else "text"
     if form == "html":
         from pipeline.documents.html_reader import read_html
 
@@ -324,6 +324,10 @@ def extract(data: bytes, *, path: str = "", content_type: str = "", url: str = "
         from pipeline.documents.markdown_reader import read_markdown
 
         page = read_markdown(text, name)
+    elif form == "rst":
+        from pipeline.documents.rst_reader import read_rst
+
+        page = read_rst(text, name)
     elif form == "manual":
         page, reader = read_manual(text, name), "mandoc" if mandoc() else "text"
     else:

@@ -28,6 +28,12 @@ EXPECTED = [
     ("toml.md", r"\A# Godwit ferry timetable\n\nThe last ferry leaves Godwit at 21:40", r"\+\+\+|draft"),
     ("conflict.md", r"2\.4 metres.*\n\n.*2\.9 metres", r"<<<<|>>>>|===="),
     ("template-tags.md", r"closed on Mondays.*Ice.*below minus 9 degrees.*open-dam --now", r"\{\{<|\{%|!!!"),
+    (
+        "commands.rst",
+        r"\A# Keeping copies\n.*```\ncopy create --all\n\n# keep a week\ncopy prune\n```.*```\ncopy list\n```.*Petrel \| 318",
+        r"\.\.|::|==|`_",
+    ),
+    ("definitions.rst", r"note: the lantern \[1\] is older.*- \[1\]: It is of 1711\..*- keep: how many days", r"<|Only for"),
     ("chinese.md", r"最大水深为四十二米。", r"\A\Z"),
     ("korean.md", r"최대 수심은 42미터이다", r"\A\Z"),
     ("decomposed.md", r"Hütte", "[\u0300-\u036f]"),
