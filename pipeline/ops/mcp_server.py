@@ -8,10 +8,11 @@ from contextlib import suppress
 from typing import Any, BinaryIO, cast
 
 import anyio
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.stdio import stdio_server
 from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, ToolAnnotations, jsonrpc_message_adapter
+from pydantic import ValidationError
 
 from pipeline import __version__
 from pipeline.errors import ResearchError
@@ -38,11 +39,25 @@ def _told(tool: Tool) -> Tool:
     return told
 
 
+class _Server(MCPServer[Any]):
+    """The package's server, which says in a sentence what is wrong with a call's arguments; it drops none that a tool lacks."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None) -> Any:
+        taken = next((tool.input_schema["properties"] for tool in await self.list_tools() if tool.name == name), arguments)
+        faults = [f"it takes no {key[:100]!r}, only {', '.join(taken)}" for key in arguments if key not in taken]
+        try:
+            if not faults:
+                return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            faults = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.__cause__.errors()]
+        raise ToolError(f"{name} was not called: {'; '.join(faults)}")
+
+
 def server_of(library: Library) -> MCPServer[Any]:
     """Return the server with its tools; ``enqueue`` only if the settings allow it."""
-    server: MCPServer[Any] = MCPServer(
-        "night-research", title="Night research", version=__version__, instructions=_INSTRUCTIONS, log_level="ERROR"
-    )
+    server = _Server("night-research", title="Night research", version=__version__, instructions=_INSTRUCTIONS, log_level="ERROR")
     for name in (*READING, *(["enqueue"] if library.takes_questions else [])):
         hints = ToolAnnotations(read_only_hint=name in READING, destructive_hint=False, open_world_hint=False)
         server.add_tool(_told(getattr(library, name)), name=name, annotations=hints)

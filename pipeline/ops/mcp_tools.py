@@ -17,7 +17,7 @@ from typing_extensions import TypedDict  # pydantic needs it before Python 3.12;
 
 from pipeline.batch.session_index import SessionIndex, read_all
 from pipeline.config.queue_file import add_query
-from pipeline.config.queue_schema import Queue, question_fault
+from pipeline.config.queue_schema import Query, Queue, question_fault
 from pipeline.config.settings import Workspace, keys_of, load_workspace
 from pipeline.domain.summary import Summary
 from pipeline.domain.values import Fact
@@ -244,7 +244,7 @@ class Library:
         """Get where the research of a question stands, by its session's or query's id."""
         queued = [query for query in load_workspace(self._folder).queue.queries if query.id == id]
         if queued and id not in self._known().latest():
-            return {"session": Summary(id=id, status="queued", query=queued[0].text)}
+            return _queued(queued[0])
         return {"session": self._summary(id)}
 
     async def enqueue(
@@ -253,7 +253,7 @@ class Library:
         """Queue a question for the next night, as a full sentence. Every: research it again after so many days, as 7d."""
         fields: dict[str, Any] = {"mode": mode, "tags": [_TAG, *(tags or [])], "budget_usd": _EACH_USD}
         query = add_query(self._folder / "queries.yaml", question, _refuse, **fields, **({"every": every} if every else {}))
-        return {"session": Summary(id=query.id, status="queued", query=query.text)}
+        return _queued(query)
 
     def _report(self, session: Summary) -> Report:
         state = self._state(session)
@@ -286,6 +286,10 @@ def _found(id: str, title: str, url: str = "") -> Result:
     """A result, and where it can be read: on the web, or for a report or an own document in this server."""
     where = url if url.startswith(("http://", "https://")) else f"research://{id}"
     return {"id": id, "title": clean(title) or url, "url": where}
+
+
+def _queued(query: Query) -> Status:
+    return {"session": Summary(id=query.id, status="queued", query=query.text, mode=query.mode, tags=query.tags)}
 
 
 def _refuse(queue: Queue) -> None:
