@@ -97,7 +97,7 @@ def export(console: Console, session: str | None, form: str | None, out: str | N
         console.data([data.decode().rstrip("\n")], items if form == "csl-json" else {**value, "text": data.decode()})
         return
     place = Path(out) if out else folder / "exports"
-    if place.is_dir() or not out:
+    if not out or out.endswith("/") or place.is_dir():
         place /= stem + next(suffix for suffix, known in _SUFFIXES.items() if known == form)
     write_export(folder, place, data)
     console.data([str(place)], {**value, "path": str(place), "bytes": len(data)})

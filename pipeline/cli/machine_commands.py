@@ -22,6 +22,7 @@ from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import unattended_run
 from pipeline.text.cleaning import one_line
 from pipeline.text.wording import counted
+from pipeline.wiring import log_writers
 from pipeline.wiring.log_writers import context_of, copy_log
 from pipeline.wiring.store_adapters import require_psycopg, require_queue
 
@@ -126,10 +127,7 @@ def copy_store(console: Console, source: str, target: str, check: bool) -> None:
 
     Every record is verified first. What is there already is not copied again.
     """
-    require_psycopg()
-    from pipeline.wiring import postgres_adapters
-
-    report = postgres_adapters.copy_store(console.folder, source, target, check=check)
+    report = log_writers.copy_store(console.folder, source, target, check=check)
     begin, to = (shown_store(name) if "://" in name else name for name in (source, target))
     refused, has_copied = _say_refused(console, report), bool(report.streams or report.objects)
     lines = [f"{_copied(report, check=check) if has_copied else 'nothing to copy'} from {begin} to {to}"]

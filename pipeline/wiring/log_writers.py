@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline import __version__
-from pipeline.config.keys import Keys
+from pipeline.config.keys import Keys, usable_store
 from pipeline.config.services import secrets_of
 from pipeline.config.settings import Workspace, machine_of, store_address
 from pipeline.domain.events.records import stream_id
@@ -27,7 +27,7 @@ from pipeline.vault.build_cache import notes_in
 from pipeline.vault.model import folded, stored_cards
 from pipeline.vault.note import block_id
 from pipeline.vault.output.writer import note_id
-from pipeline.wiring.store_adapters import store_of
+from pipeline.wiring.store_adapters import database_store, store_of
 
 if TYPE_CHECKING:
     from pipeline.store import copying
@@ -118,3 +118,24 @@ def copy_log(folder: Path, other: Path | None, *, check: bool) -> copying.CopyRe
     if os.path.realpath(log) == os.path.realpath(folder / "events"):
         raise UsageError(f"{other} is this workspace", hint="name another one; without a folder, only branches are joined")
     return copying.copy_log(copying.OtherLog(log), FileStore(folder / "events"), check=check)
+
+
+def copy_store(folder: Path, source: str, target: str, *, check: bool) -> copying.CopyReport:
+    """Copy one whole log into another; each is a workspace's folder, whose files are meant, or a database's address.
+
+    Raises:
+        UsageError: one of them cannot be used, or both are the same.
+        LogError: one cannot be read or written.
+        WorkspaceLocked: a run works with one of the streams.
+    """
+    from pipeline.store import copying  # no run waits for it
+
+    first, second = (
+        database_store(folder, usable_store(name)) if "://" in name else FileStore(Path(name) / "events")
+        for name in (source, target)
+    )
+    if os.path.realpath(source) == os.path.realpath(target):  # an address is compared as it is
+        raise UsageError(f"{source} and {target} are the same", hint="name two stores")
+    if "://" not in source and not (Path(source) / "events").is_dir():
+        raise UsageError(f"{source} has no folder events", hint="name the folder of a workspace, with its queries.yaml")
+    return copying.copy_log(first, second, check=check)

@@ -5,7 +5,6 @@ It needs the extra ``postgres``: whoever imports it has called ``require_psycopg
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,6 @@ from urllib.parse import quote
 from pipeline.config.keys import usable_store
 from pipeline.config.settings import objects_address, store_address, store_password
 from pipeline.errors import UsageError
-from pipeline.store.copying import CopyReport, copy_log
-from pipeline.store.file_store import FileStore
 from pipeline.store.jobs import PgQueuerEngine
 from pipeline.store.nights import PostgresNights
 from pipeline.store.objects import StoredObjects
@@ -75,28 +72,6 @@ def status_of_store(folder: Path) -> tuple[Any, ...]:
     asked = time.time()
     *said, theirs = database.rows(STATUS)[0]
     return (*said, theirs - (asked + time.time()) / 2)
-
-
-def copy_store(folder: Path, source: str, target: str, *, check: bool) -> CopyReport:
-    """Copy one whole log into another; each is a workspace's folder, whose files are meant, or a database's address.
-
-    Raises:
-        UsageError: one of them cannot be used, or both are the same.
-        LogError: one cannot be read or written.
-        WorkspaceLocked: a run works with one of the streams.
-    """
-    first, second = _log_at(folder, source), _log_at(folder, target)
-    if os.path.realpath(source) == os.path.realpath(target):  # an address is compared as it is
-        raise UsageError(f"{source} and {target} are the same", hint="name two stores")
-    if "://" not in source and not (Path(source) / "events").is_dir():
-        raise UsageError(f"{source} has no folder events", hint="name the folder of a workspace, with its queries.yaml")
-    return copy_log(first, second, check=check)
-
-
-def _log_at(folder: Path, name: str) -> FileStore | PostgresStore:
-    if "://" not in name:
-        return FileStore(Path(name) / "events")
-    return postgres_store(folder, usable_store(name))
 
 
 def nights_of(folder: Path) -> PostgresNights:

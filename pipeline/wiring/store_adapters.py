@@ -22,6 +22,7 @@ from pipeline.system.process_lock import WorkspaceLock
 
 if TYPE_CHECKING:
     from pipeline.search.vectors import VectorModel
+    from pipeline.store.postgres import PostgresStore
     from pipeline.store.verification import Repair, StoredLog
 
 _IN_FILES = "several machines need a log in PostgreSQL, and this workspace's is in files"
@@ -35,8 +36,16 @@ def store_of(folder: Path) -> EventStore:
     Raises:
         UsageError, QueueInvalid: what says where it is cannot be used, or psycopg is not installed.
     """
-    if not (address := store_address(folder)):
-        return file_store(folder)
+    address = store_address(folder)
+    return database_store(folder, address) if address else file_store(folder)
+
+
+def database_store(folder: Path, address: str) -> PostgresStore:
+    """Return the store in the database at ``address``; what the workspace in ``folder`` says of databases holds for it.
+
+    Raises:
+        UsageError: psycopg is not installed, or the password's file cannot be read.
+    """
     require_psycopg()
     from pipeline.wiring.postgres_adapters import postgres_store
 

@@ -31,6 +31,7 @@ def test_a_report_becomes_a_file_under_its_own_name(workspace: Path) -> None:
 def test_the_suffix_says_the_format_and_stdout_takes_it_too(workspace: Path, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "report.md"
     assert said(workspace, "export", "harbour", "--out", str(out)).code == 0
+    assert Path(said(workspace, "export", "harbour", "--out", f"{tmp_path}/new/").out.strip()).parent == tmp_path / "new"
     printed = said(workspace, "export", "harbour", "--format", "markdown", "--out", "-")
     assert printed.out.strip() == out.read_text().strip()
     assert "[[" not in printed.out

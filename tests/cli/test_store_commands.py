@@ -289,9 +289,10 @@ def test_init_creates_the_tables_and_prints_the_roles(postgres_url: str, in_data
 
 
 def test_without_the_client_library_one_message_says_how_to_install_it(
-    in_database: Path, monkeypatch: pytest.MonkeyPatch
+    rich: Path, in_database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
+    assert said(rich, "store", "copy", str(rich), str(rich.with_name("copied"))).code == 0  # files need none
     for command in (["list"], ["run"], ["store", "init"]):
         refused = said(in_database, *command)
         assert (refused.code, "pip install 'night-research[postgres]'" in refused.err) == (2, True)
