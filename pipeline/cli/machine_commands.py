@@ -162,13 +162,19 @@ def copy_store(console: Console, source: str, target: str, check: bool) -> None:
     default="",
     help='Begin the night at these times, in UTC: "15 2 * * *". One of all workers with the same times does it.',
 )
+@click.option("--dashboard", is_flag=True, help="Only show the queue of jobs, on its engine's own page.")
 @click.pass_obj
-def work(console: Console, until: str | None, sessions: int | None, lease: timedelta, builds: bool, schedule: str) -> None:
+def work(
+    console: Console, until: str | None, sessions: int | None, lease: timedelta, builds: bool, schedule: str, dashboard: bool
+) -> None:
     """Research sessions of `research run --distribute`, on this or any other machine, until stopped. Needs PostgreSQL."""
     if lease > LONGEST_LEASE:
         raise click.BadParameter("it is 5m at most", param_hint="--lease")
     require_queue(console.folder)
     from pipeline.cli.shared_night import work_on_jobs
+    from pipeline.wiring.postgres_adapters import show_dashboard
 
+    if dashboard:
+        end(show_dashboard(console.folder))
     with unattended_run(console, "research work") as run:
         end(work_on_jobs(run, moment(until), sessions=sessions, lease=lease, builds=builds, schedule=schedule))

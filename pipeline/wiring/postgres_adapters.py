@@ -5,13 +5,15 @@ It needs the extra ``postgres``: whoever imports it has called ``require_psycopg
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from pipeline.config.keys import usable_store
-from pipeline.config.settings import objects_address, store_address, store_password
+from pipeline.config.settings import environment, objects_address, store_address, store_password
 from pipeline.errors import UsageError
 from pipeline.store.jobs import PgQueuerEngine
 from pipeline.store.nights import PostgresNights
@@ -87,3 +89,11 @@ def engine_of(folder: Path, program: str, at_once: int = 2, lease_s: float = 30.
 
 def _database(folder: Path, **options: Any) -> Database:
     return Database(store_address(folder), check_schema, password=store_password(folder), **options)
+
+
+def show_dashboard(folder: Path) -> int:
+    """Show the engine's own page of the queue until it is left; return its exit code."""
+    command = [sys.executable, "-m", "pgqueuer", "--pg-dsn", store_address(folder), "dashboard", "--interval", "2"]
+    password = store_password(folder)
+    its_environment = {**environment(), **({"PGPASSWORD": password} if password else {})}
+    return subprocess.call(command, env=its_environment)  # noqa: S603 - a command of our own

@@ -119,7 +119,9 @@ def test_a_night_whose_run_is_killed_for_good_goes_on_and_is_built_by_a_worker_t
     assert said(folders["run"], "verify").code == 0
 
 
-def test_a_worker_begins_and_builds_the_night_by_its_schedule(folders: dict[str, Path]) -> None:
+def test_a_worker_begins_and_builds_the_night_by_its_schedule_and_the_dashboard_shows_the_queue(
+    folders: dict[str, Path],
+) -> None:
     last_run = folders["north"] / "events" / "local" / "last-run.json"
     each_second = ("--schedule", "* * * * * *")  # the sixth field
     with begun(folders["north"], "north", "work", "--builds", *each_second) as working:
@@ -127,6 +129,8 @@ def test_a_worker_begins_and_builds_the_night_by_its_schedule(folders: dict[str,
     assert json.loads(last_run.read_text())["done"] == 2
     refused = said(folders["run"], "work", "--schedule", "at night")
     assert (refused.code, "is no schedule" in refused.err) == (2, True)
+    with begun(folders["run"], "here", "work", "--dashboard") as dashboard:
+        until(lambda: "research" in dashboard.out)
 
 
 def test_without_a_database_the_commands_say_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
