@@ -20,7 +20,7 @@ from yaml import Mark, Node, ScalarNode, SequenceNode
 
 from pipeline.config.queue_file import FIELDS, distinct_id
 from pipeline.config.queue_schema import Query, question
-from pipeline.config.yaml_reading import Fault, Faults, near, shown
+from pipeline.config.yaml_reading import Fault, Faults, near, nodes, shown
 from pipeline.system.files import read_bytes
 from pipeline.text.cleaning import one_line, slug, spelling_free
 
@@ -30,9 +30,8 @@ _TASK = re.compile(r"(?P<lead>[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[)(?P<box>[ xX])
 _OURS = re.compile(r"[ \t]*→ \[\[(?P<target>[^\[\]|\n]+)\|[^\[\]\n]*\]\]")
 _SAID = re.compile(r"[ \t]*→ \*not researched: [^*\n]*\*")  # our words behind a line with a fault
 _BLOCK = re.compile(r"[ \t]+\^(?P<block>[A-Za-z0-9-]{1,100})\Z")
-# What stands behind a question: a field, or a tag that ends where punctuation begins.
-_FIELD = re.compile(r"([a-z_]+):(\S+)")
-_TAG = re.compile(r"#[^\s#.,;:!?()\[\]{}\"'“”]+")
+# What stands last behind a question: a field, with spaces only in brackets, or a tag that ends where punctuation begins.
+_LAST = re.compile(r"""\s(?:([a-z_]+):(\[[^\[\]]*\]|\{[^{}]*\}|\S+)|#([^\s#.,;:!?()\[\]{}"'“”]+))\Z""")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")  # around code, where no task stands
 _TEXT = "tag:yaml.org,2002:str"
 _ALLOWED = tuple(name for name in FIELDS if name not in ("query", "id", "tags"))
@@ -103,24 +102,34 @@ def tasks_in(text: str) -> Iterator[tuple[int, str, Task | None]]:
 
 
 def _query_of(task: Task, line: int) -> Query:
-    words, found = task.words.split(), dict[str, Node]()
-    while len(words) > 1 and (_TAG.fullmatch(words[-1]) or _FIELD.fullmatch(words[-1])):
-        field = _FIELD.fullmatch(words[-1])
-        if field and field[1] not in _ALLOWED:
-            if meant := near(field[1], _ALLOWED):
+    words, found = " ".join(task.words.split()), dict[str, Node]()
+    while last := _LAST.search(words):
+        field, value, tag = last.groups()
+        if field and field not in _ALLOWED:
+            if meant := near(field, _ALLOWED):
                 hint = f"write {meant}:… or put it before other words"
-                raise Faults([Fault(line, 1, f"{shown(words[-1])} is no field of a question", hint)])
+                raise Faults([Fault(line, 1, f"{shown(last[0].strip())} is no field of a question", hint)])
             break
-        last = words.pop()
+        words = words[: last.start()]
         if field:
-            found[field[1]] = _scalar(field[2], line, plain=True)
+            found[field] = _value(value, line)
         else:
-            found["tags"] = SequenceNode(_TEXT, [_scalar(last[1:], line), *getattr(found.get("tags"), "value", [])])
-    text = question(_scalar(" ".join(words), line))
+            found["tags"] = SequenceNode(_TEXT, [_scalar(tag, line), *getattr(found.get("tags"), "value", [])])
+    text = question(_scalar(words, line))
     # A block id stays when the words change.
     name = f"my-{slug(task.block, 40)}" if task.block else distinct_id(text)
     values: dict[str, Any] = {FIELDS[key].field: FIELDS[key].read(node) for key, node in found.items()}
     return Query(text=text, id=name, line=line, **values)
+
+
+def _value(said: str, line: int) -> Node:
+    """Return what stands behind a field's colon: one value as it is, or a list or mapping in brackets as in ``queries.yaml``."""
+    if said[0] not in "[{":
+        return _scalar(said, line, plain=True)
+    root, _, faults = nodes(("\n" * (line - 1) + said).encode())  # so that a fault in it names the line
+    if root is None or faults:
+        raise Faults(faults)
+    return root
 
 
 def _scalar(value: str, line: int, *, plain: bool = False) -> ScalarNode:

@@ -365,7 +365,7 @@ def members(
     Faults are added to ``found``, and the other values returned; without it they are raised.
     """
     seen, values, faults = dict[str, int](), dict[str, Any](), list[Fault]() if found is None else found
-    for key, value in _pairs_of(node):
+    for key, value in _pairs_of(node, next(iter(readers), "key")):
         with noted(faults):
             name: str = scalar(key, "write a key, such as `mode:`").value
             if name in seen:
@@ -386,9 +386,9 @@ def members(
     return values
 
 
-def _pairs_of(node: Node) -> list[tuple[Node, Node]]:
+def _pairs_of(node: Node, key: str = "key") -> list[tuple[Node, Node]]:
     if not isinstance(node, MappingNode):
-        raise fault_at(node, f"{kind(node)} where a mapping belongs", "indent what belongs to it: `key: value`")
+        raise fault_at(node, f"{kind(node)} where a mapping belongs", f"write {{{key}: …}}")
     return cast("list[tuple[Node, Node]]", node.value)
 
 

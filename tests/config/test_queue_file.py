@@ -102,7 +102,7 @@ FAULTS: list[tuple[str | bytes, int, int, str, str]] = [
     (LIST + "- query: a\n  id: x\n- query: b\n  id: x\n", 4, 3, "the id x is taken by line 2", "another id"),
     ("queries: [Why?, {query: b, id: why}]\n", 1, 17, "the id why is taken by line 1", "another id"),
     # settings
-    ("settings: [a]\nqueries: [a]\n", 1, 11, "a list where a mapping belongs", "key: value"),
+    ("settings: [a]\nqueries: [a]\n", 1, 11, "a list where a mapping belongs", "write {reasoner: …}"),
     ("settings:\n  context_tokens: 3\n  corpus: no\nqueries: [a]\n", 3, 11, "yes/no", 'write "no"'),
     ("settings:\n  corpus: ''\nqueries: [a]\n", 2, 11, "an empty text", "write a text"),
     ("settings:\n  reasoner: extractiv\nqueries: [a]\n", 2, 13, "is not known", "did you mean extractive?"),

@@ -32,6 +32,8 @@ def test_an_open_task_is_a_question_with_tags_and_fields(tmp_path: Path) -> None
     assert (found.text, found.id, found.line) == ("Is C# older than #Java?", "my-c-1", 3)
     assert (found.tags, found.mode, found.every, found.priority) == (("lang/c",), "fast", timedelta(days=7), 3)
     assert found.file == f"vault/{QUEUE_NOTE}"
+    (found,) = asked(tmp_path / "lists", "- [ ] Why [so]? search:[local, brave] sources:{deny: [a.example, b/]} #a\n")
+    assert (found.text, found.search, found.sources.deny) == ("Why [so]?", ("local", "brave"), ("a.example", "b/"))
 
 
 @pytest.mark.parametrize(
@@ -51,6 +53,9 @@ def test_a_task_that_this_program_checked_is_still_in_the_queue(tmp_path: Path) 
     ("line", "said"),
     [
         ("- [ ] What? mode:quick", 'Queue.md:1:1: "quick" is not known here'),
+        ("- [ ] What? search:[locl]", "did you mean local?"),
+        ("- [ ] What? search:[local", "Queue.md:1:"),
+        ("- [ ] What? sources:[a.example]", "a list where a mapping belongs → write {allow: …}"),
         ("- [ ] What? mod:fast", '"mod:fast" is no field of a question'),
         ("- [ ] What? #2024", '"2024" is no tag'),
         ("- [ ] ???", "has no letter and no digit"),
