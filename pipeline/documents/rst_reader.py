@@ -40,7 +40,9 @@ class _AnyDirective(Directive):
     """A directive of any name, with any options: its code, or its argument and content as text."""
 
     has_content, optional_arguments, final_argument_whitespace = True, 1, True
-    option_spec: ClassVar[dict[str, Callable[[str], Any]] | None] = defaultdict(lambda: directives.unchanged)
+    option_spec: ClassVar[dict[str, Callable[[str], Any]] | None] = defaultdict(
+        lambda: directives.unchanged, name=directives.unchanged
+    )
 
     def run(self) -> list[nodes.Node]:
         name = self.name.lower()
@@ -96,6 +98,7 @@ def _html(node: nodes.Node, level: int) -> str:
         return ""
     parts = node.findall(nodes.literal_block) if kind == "system_message" else node.children
     text = "".join(_html(part, level + (kind == "section")) for part in parts)
+    text = escape(node.astext()) if kind == "option_group" else text
     tag = f"h{min(level, 6)}" if kind == "title" and isinstance(node.parent, nodes.section) else _TAGS.get(kind, "")
     text = f"[{text}]" if kind in ("label", "citation_reference", "footnote_reference") else text
     return f"<{tag}>{text}</{tag}>" if tag else text

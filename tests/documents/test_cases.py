@@ -33,7 +33,12 @@ EXPECTED = [
         r"\A# Keeping copies\n.*```\ncopy create --all\n\n# keep a week\ncopy prune\n```.*```\ncopy list\n```.*Petrel \| 318",
         r"\.\.|::|==|`_",
     ),
-    ("definitions.rst", r"note: the lantern \[1\] is older.*- \[1\]: It is of 1711\..*- keep: how many days", r"<|Only for"),
+    (
+        "definitions.rst",
+        r"lantern \[1\] is older.*- \[1\]: It is of 1711\..*- keep: how many days\n\nlight\(tower\)\n",
+        r"<|Only for",
+    ),
+    ("definitions.rst", r"Lights it\.\n\n- -k, --keep DAYS: how many", r"module"),
     ("chinese.md", r"最大水深为四十二米。", r"\A\Z"),
     ("korean.md", r"최대 수심은 42미터이다", r"\A\Z"),
     ("decomposed.md", r"Hütte", "[\u0300-\u036f]"),
