@@ -153,7 +153,7 @@ def test_a_note_of_nothing_found_goes_away_when_its_session_is_reopened(tmp_path
 
 
 def test_it_says_that_no_passage_mentions_a_name_and_says_it_of_no_everyday_word(tmp_path: Path) -> None:
-    folder = space(tmp_path, "  - {id: rank, query: Which laptop trains ColBERTv3 fastest?}\n")
+    folder = space(tmp_path, "  - {id: rank, query: Which laptop trains ColBERTv3 for Kafka Consumers fastest?}\n")
     told = said(folder, "run").out
     assert "no passage mentions “ColBERTv3”" in told
-    assert "“laptop”" not in told
+    assert not {"“laptop”", "“Kafka Consumers”"} & set(re.findall("“.*?”", told))

@@ -254,9 +254,12 @@ class Index:
         return pages, number or 0, (body or 0) / (number or 1), (heads or 0) / (number or 1)
 
     def holds(self, name: str, scope: Scope) -> bool:
-        """Return whether a passage of ``scope``, or a heading above one, contains ``name``, in whatever case its letters are."""
+        """Return whether a passage of ``scope``, or a heading above one, contains ``name``, in whatever case its letters are.
+
+        "VMs" and "Raspberry Pis" are there where one is.
+        """
         self.limit_to(scope)
-        wanted, rows = name.casefold(), self._db.execute("SELECT id, packed FROM passages")
+        wanted, rows = name.removesuffix("s").casefold(), self._db.execute("SELECT id, packed FROM passages")
         return any(
             number >> _ORDINAL_BITS in self._pages and wanted in _whole(_unpacked(packed)).casefold() for number, packed in rows
         )

@@ -197,6 +197,7 @@ def test_a_report_lists_what_was_asked_since_with_a_line_of_answer_and_its_sourc
     said(folder, "ask", "depth", "Is semaglutide safe in pregnancy?")
     first, second, third = asked_since(folder).strip().splitlines()
     assert first.startswith("- **How many metres deep is the harbour?** ")
+    assert "** The passages that come nearest. No model has read them. “" in first
     assert "metres deep at low tide" in first
     assert "[[sources/" in first
     assert "Ships wait outside" in second

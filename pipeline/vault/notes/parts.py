@@ -205,6 +205,7 @@ def asked_rows(model: VaultModel, turns: Iterable[Turn], noted: Iterable[str]) -
             {
                 "question": one_line(turn.text, 500),
                 "ended": turn.answer is not None,
+                "unjudged": turn.answer is not None and turn.answer.outcome == "passages",
                 "answer": one_line(flat(said[0].text), _ANSWER) if said else "",
                 "nearest": one_line(flat(nearest[0].text), _ANSWER) if nearest else "",
                 "at": turn.at,
