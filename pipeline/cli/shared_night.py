@@ -134,9 +134,11 @@ def work_on_jobs(
     batch, too. At the times of ``schedule``, a cron expression in UTC, one of the workers that have it begins the night.
 
     Raises:
-        UsageError: the workspace's log is not in PostgreSQL.
+        UsageError: the workspace's log is not in PostgreSQL, or the schedule is none.
         LogError: the database cannot be used.
     """
+    if schedule:
+        postgres_adapters.check_schedule(schedule)
     env = environment_of(run.console)
     folder, machine = env.workspace.folder, env.machine
 

@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Any
 
 import psycopg
-from pgqueuer.adapters.inmemory.driver import InMemoryDriver
+from pgqueuer.adapters.inmemory import InMemoryDriver, InMemoryQueries
 from pgqueuer.core.executors import EntrypointExecutor, EntrypointExecutorParameters
 from pgqueuer.core.qm import QueueManager
 from pgqueuer.core.sm import SchedulerManager
@@ -32,6 +32,18 @@ from pipeline.store.postgres_database import Connection, Database
 LOOK_S = 1.0  # between two looks at an empty queue
 PAUSE_S = 2.0  # between two tries to reach the database
 NIGHT = "night"  # the entry point of the schedule
+
+
+def check_schedule(times: str) -> None:
+    """Refuse times that are no cron expression, before anything is started or connected to.
+
+    Raises:
+        UsageError: they are none.
+    """
+    try:
+        SchedulerManager(InMemoryQueries(InMemoryDriver())).schedule(NIGHT, times)
+    except ValueError as error:
+        raise UsageError(f"{times!r} is no schedule", hint='write five fields as in cron: "15 2 * * *"') from error
 
 
 class PgQueuerEngine:
@@ -72,10 +84,7 @@ class PgQueuerEngine:
         nights = SchedulerManager(jobs)
         if self.scheduled:
             times, begin = self.scheduled
-            try:
-                nights.schedule(NIGHT, times)(begin)
-            except ValueError as error:
-                raise UsageError(f"{times!r} is no schedule", hint='write five fields as in cron: "15 2 * * *"') from error
+            nights.schedule(NIGHT, times)(begin)
         giving = jobs.manager.run(timedelta(seconds=LOOK_S), self._at_once, heartbeat_timeout=self._lease)
         try:
             await asyncio.gather(end(), giving, *([nights.run()] if self.scheduled else []))

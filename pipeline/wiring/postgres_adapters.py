@@ -15,13 +15,13 @@ from urllib.parse import quote
 from pipeline.config.keys import usable_store
 from pipeline.config.settings import environment, objects_address, store_address, store_password
 from pipeline.errors import UsageError
-from pipeline.store.jobs import PgQueuerEngine
+from pipeline.store.jobs import PgQueuerEngine, check_schedule
 from pipeline.store.nights import PostgresNights
 from pipeline.store.objects import StoredObjects
 from pipeline.store.postgres import PostgresStore
 from pipeline.store.postgres_database import STATUS, Database, check_schema, migrate, roles
 
-__all__ = ["PostgresNights", "roles"]
+__all__ = ["PostgresNights", "check_schedule", "roles"]
 
 
 def postgres_store(folder: Path, address: str) -> PostgresStore:
