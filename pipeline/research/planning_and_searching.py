@@ -77,14 +77,13 @@ async def make_plan(step: s.Plan | s.PlainPlan, state: SessionState, context: St
     the query the model is shown the facts, those of cited sources first.
     """
     config, earlier = state.config, state.earlier
-    window: int = getattr(context.reasoner, "context_window", 0)
     if not config.has_model or isinstance(step, s.PlainPlan):
         parts = parse_question(state.query).parts
         # Without a model the survey has searched for the question itself.
         asked = parts if parts and not config.has_model else (state.query, *parts)
         plain = Perspective(id=BASIC, name="The question itself", focus="What the sources say to the question", questions=asked)
         nodes = plan_of((plain,), validates=config.has_model)
-        return StepResult((e.PlanCreated(perspectives=(plain,), nodes=nodes, window=window),))
+        return StepResult((e.PlanCreated(perspectives=(plain,), nodes=nodes, window=_window(context)),))
     facts = sorted(earlier.facts, key=lambda fact: fact.url not in earlier.cited) if earlier else []
     question = PlanQuestion(
         query=state.query,
@@ -99,8 +98,12 @@ async def make_plan(step: s.Plan | s.PlainPlan, state: SessionState, context: St
     answer = await context.answer(question)
     said = answer.value
     views = _valid_perspectives(question.perspectives(said, BASIC), config.perspectives, config.questions)
-    event = e.PlanCreated(perspectives=views, nodes=plan_of(views), kind=said.kind, recent=said.recent, window=window)
+    event = e.PlanCreated(perspectives=views, nodes=plan_of(views), kind=said.kind, recent=said.recent, window=_window(context))
     return paid(answer, event)
+
+
+def _window(context: StepContext) -> int:
+    return getattr(context.reasoner, "context_window", 0)  # known once its model was asked
 
 
 def _valid_perspectives(views: Iterable[Perspective], count: int, questions: int) -> tuple[Perspective, ...]:

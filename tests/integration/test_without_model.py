@@ -46,7 +46,8 @@ def test_what_the_model_fails_to_do_for_good_is_done_without_it_and_said(
         pytest.skip("a check that names no sentence of the report finds no fault")
     number = usual_numbers[name]
     stage.standin.fault("chat", fault, calls={number, number + 1} if fault in ASKED_TWICE else {number})
-    ended = stage.night(tmp_path / "bad", queue_text(stage.standin), config=SMALL)
+    text = queue_text(stage.standin).replace("API_KEY}", "API_KEY, context: 30000}")
+    ended = stage.night(tmp_path / "bad", text, config=SMALL)
     said, outcome = SAID[name]
     assert ended.state.status == "complete"
     assert_cited(ended.state)
@@ -54,6 +55,7 @@ def test_what_the_model_fails_to_do_for_good_is_done_without_it_and_said(
     assert ended.state.report is not None
     assert [line for line in ended.state.report.limits if line.startswith(said)]
     assert ended.state.report.outcome == outcome
+    assert ended.state.window == 30_000
     assert ended.state.end_reason.startswith("the model failed: ") == (outcome == "passages")
     assert len(calls_of(stage, name)) <= 2
 
