@@ -77,8 +77,8 @@ def _why_lines(found: Why, rated: dict[str, NoteRated]) -> Iterator[str]:
             yield f"    you called {'it' if event.fact else 'its source'} {event.rating} on {event.at[:10]}"
         for way in one.origins[:_MOST_ORIGINS]:
             yield f"      found by the search “{way.search}”, hit {way.rank}"
-            because = f"because: {way.thought}  ({way.step})" if way.step else "the first search, on the question itself"
-            yield f"        {because}"
+            if way.thought or way.is_first:
+                yield f"        because: {way.thought}" if way.thought else "        the first search, on the question itself"
             if way.perspective:
                 yield f"        from the perspective “{way.perspective}”" + (f": {way.focus}" if way.focus else "")
         if len(one.origins) > _MOST_ORIGINS:

@@ -41,15 +41,15 @@ def sentences_of_report(state: SessionState) -> list[CutSentence]:
 class Origin:
     """One way to a page: the search that found it, the hit's place in it, and the thought and perspective behind the search.
 
-    ``thought`` is "" for the first search, on the question itself; ``step`` names the worker and its iteration.
+    ``is_first``: it is the first search, on the question itself, without a thought behind it.
     """
 
     search: str
     rank: int
     thought: str = ""
-    step: str = ""
     perspective: str = ""
     focus: str = ""
+    is_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +107,14 @@ def _origins(state: SessionState, url: str) -> Iterator[Origin]:
 
     for worker in workers_in_order(state):
         view = state.perspectives.get(worker.perspective_id)
-        for number, step in enumerate(worker.iterations, start=1):
+        for step in worker.iterations:
             for query in dict.fromkeys(step.queries):
                 done = state.searches.get(query)
                 if rank := rank_in(done.hits if done else ()):
                     about = (view.name, view.focus) if view else ("", "")
-                    yield Origin(query, rank, step.reasoning, f"{worker.id}, iteration {number}", *about)
+                    yield Origin(query, rank, step.reasoning, *about)
     if state.survey and (rank := rank_in(state.survey.hits)):
-        yield Origin(state.query, rank)
+        yield Origin(state.query, rank, is_first=True)
 
 
 def value_of(found: Why) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,7 @@ def test_why_prints_the_way_from_a_sentence_to_its_search_and_perspective(folder
     assert "quoted from Harbour" in answer.out
     assert "found by the search" in answer.out
     assert "hit 1" in answer.out
+    assert not re.search(r"search_0|because: *$", answer.out, re.MULTILINE)
     assert "speaks against it" in answer.out
 
 
