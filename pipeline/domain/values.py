@@ -345,7 +345,8 @@ class Changes(Value):
     Facts from sources that were not read again (``unread``) are not counted.
 
     Of two reports of passages ``kept`` counts those that both have; ``not_shown`` are those that only the earlier one has, and
-    ``now_shown`` those that only this one has, though their sources say both.
+    ``now_shown`` those that only this one has, though their sources say both, or nearly so. ``called_wrong`` counts the earlier
+    facts that are left out because a person called them wrong: they are in none of these.
     """
 
     session: str
@@ -358,6 +359,7 @@ class Changes(Value):
     kept: int = 0
     not_shown: tuple[Fact, ...] = ()
     now_shown: tuple[str, ...] = ()
+    called_wrong: int = 0
 
 
 @dataclass(slots=True)

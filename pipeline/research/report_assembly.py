@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import product
 
 from pipeline.domain import steps as s
@@ -25,11 +25,10 @@ from pipeline.errors import ObjectMissing
 from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
 from pipeline.research.step_context import StepContext, StepResult
 from pipeline.text.cleaning import normalised
-from pipeline.text.questions import content_stems
 from pipeline.text.quotes import holds_quote
 from pipeline.text.ranking import TermStatistics
 from pipeline.text.wording import counted
-from pipeline.text.words import jaccard, word_count
+from pipeline.text.words import repeated, word_count
 
 _FAILED_STEPS = {s.SearchFor: ("search", "searches", "could not be made"), s.FetchPage: ("page", "pages", "could not be read")}
 _SIDES: dict[str, tuple[str, str]] = {
@@ -198,7 +197,8 @@ def _quoted(fact: v.Fact) -> v.Sentence:
     return v.Sentence(text=fact.quote, facts=(fact.id,))
 
 
-REPLACEMENT_SIMILARITY = 0.5  # least Jaccard similarity of two statements of one source if one replaced the other
+_REWORDED = 0.5  # least share of repeated pairs of words, in either direction, if one statement of a source replaced another
+_NEARLY = 0.8  # least share if a passage was in its page before: a letter was corrected, or a word
 
 
 def _facts_of_report(state: SessionState) -> tuple[v.Fact, ...]:
@@ -224,14 +224,17 @@ def renamed(earlier: v.EarlierSession, state: SessionState) -> dict[str, str]:
     return {one.url: one.digest for one in earlier.sources if one.url not in state.pages and one.digest in texts}
 
 
-def session_changes(earlier: v.EarlierSession, state: SessionState, text_of: Callable[[str], str]) -> v.Changes:
+def session_changes(
+    earlier: v.EarlierSession, state: SessionState, text_of: Callable[[str], str], wrong: Collection[str] = ()
+) -> v.Changes:
     """Return what is new in ``state``; ``text_of`` returns a page's text by its digest, "" if it was pruned.
 
-    Both reports are of passages, or both are a model's.
+    Both reports are of passages, or both are a model's. ``wrong`` are ids of earlier facts that a person called wrong.
 
     An earlier fact is kept if the source's current text contains its quote. A current fact is new only if the source's earlier
     text did not contain its quote. A lost fact and a new one of its source are a change, the most similar ones first. Passages,
-    which the report shows as they are, are kept only if it has them again; if one is a part of the other, it has changed.
+    which the report shows as they are, are kept only if it has them again; if one is a part of the other, it has changed. A
+    passage is not new either if the earlier text had it nearly so.
     """
 
     def states(digest: str, fact: v.Fact) -> bool:
@@ -240,9 +243,13 @@ def session_changes(earlier: v.EarlierSession, state: SessionState, text_of: Cal
     def stood_before(fact: v.Fact) -> bool:
         return any(states(one.digest, fact) for one in earlier.sources if fact.url == one.url or fact.digest == one.digest)
 
+    def nearly_stood_before(fact: v.Fact) -> bool:
+        return fact.url in before and repeated(fact.quote, text_of(before[fact.url].digest)) >= _NEARLY
+
     before, facts = {source.url: source for source in earlier.sources}, _facts_of_report(state)
     now = renamed(earlier, state) | {url: page.digest for url, page in state.pages.items()}
-    read_again = [fact for fact in earlier.facts if fact.url in now]
+    left_out = [fact for fact in earlier.facts if fact.url in now and fact.id in wrong and fact.id not in state.facts]
+    read_again = [fact for fact in earlier.facts if fact.url in now and fact not in left_out]
     lost = [fact for fact in read_again if fact.id not in state.facts and not states(now[fact.url], fact)]
     quotes = {normalised(fact.quote) for fact in earlier.facts}
     unknown = [fact for fact in facts if normalised(fact.quote) not in quotes]
@@ -254,14 +261,16 @@ def session_changes(earlier: v.EarlierSession, state: SessionState, text_of: Cal
     def similarity(old: v.Fact, new: v.Fact) -> float:
         if earlier.of_passages and (holds_quote(old.quote, new.quote) or holds_quote(new.quote, old.quote)):
             return 1.0
-        return jaccard(content_stems(old.quote), content_stems(new.quote)) if old in lost and new in fresh else 0.0
+        is_change = old in lost and new in fresh
+        return max(repeated(old.quote, new.quote), repeated(new.quote, old.quote)) if is_change else 0.0
 
     pairs = product([*lost, *not_shown], [*fresh, *now_shown])
     alike = [(similarity(old, new), old.id, new.id) for old, new in pairs if old.url == new.url]
     after: dict[str, str] = {}
     for likeness, was, becomes in sorted(alike, key=lambda pair: -pair[0]):
-        if likeness >= REPLACEMENT_SIMILARITY and was not in after and becomes not in after.values():
+        if likeness >= _REWORDED and was not in after and becomes not in after.values():
             after[was] = becomes
+    nearly = [fact for fact in fresh if earlier.of_passages and nearly_stood_before(fact)]
     unread = []
     for source in (before[url] for url in earlier.cited if url in before and url not in now):
         failure = state.failures.get(s.FetchPage(source.url).key)
@@ -270,7 +279,7 @@ def session_changes(earlier: v.EarlierSession, state: SessionState, text_of: Cal
     return v.Changes(
         session=earlier.session,
         since=earlier.reported_at,
-        added=tuple(fact.id for fact in fresh if fact.id not in after.values()),
+        added=tuple(fact.id for fact in fresh if fact not in nearly and fact.id not in after.values()),
         changed=tuple(v.FactChange(before=fact, after=after[fact.id]) for fact in read_again if fact.id in after),
         gone=tuple(fact for fact in lost if fact.id not in after),
         sources=tuple(
@@ -281,7 +290,8 @@ def session_changes(earlier: v.EarlierSession, state: SessionState, text_of: Cal
         unread=tuple(unread),
         kept=len(read_again) - len(lost) - len(not_shown),
         not_shown=tuple(fact for fact in not_shown if fact.id not in after),
-        now_shown=tuple(fact.id for fact in now_shown if fact.id not in after.values()),
+        now_shown=tuple(fact.id for fact in [*now_shown, *nearly] if fact.id not in after.values()),
+        called_wrong=len(left_out),
     )
 
 
@@ -299,4 +309,6 @@ async def compare(_step: s.Compare, state: SessionState, context: StepContext) -
                 return ""
             raise
 
-    return StepResult((e.ChangesFound(changes=session_changes(state.earlier, state, text_of)),))
+    rated = context.rated(state.query_id)
+    wrong = {fact.id for fact in state.earlier.facts if rated.same(fact) in rated.wrong}
+    return StepResult((e.ChangesFound(changes=session_changes(state.earlier, state, text_of, wrong)),))

@@ -13,7 +13,7 @@ import threading
 import unicodedata
 from collections import Counter
 from functools import cache, lru_cache
-from itertools import chain, repeat
+from itertools import chain, pairwise, repeat
 
 import regex
 import Stemmer
@@ -233,6 +233,12 @@ def language_code(*texts: str) -> str:
 def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
     """Return the Jaccard similarity of two sets of stems, 0 to 1; 0 if one is empty."""
     return len(a & b) / len(a | b) if a and b else 0.0
+
+
+def repeated(part: str, whole: str) -> float:
+    """Return the share, 0 to 1, of the pairs of adjoining words in ``part`` that ``whole`` has too; 0 if it has no pair."""
+    pairs, known = (frozenset(pairwise(map(str.lower, words(text)))) for text in (part, whole))
+    return len(pairs & known) / len(pairs) if pairs else 0.0
 
 
 _TOKEN = re.compile(r"\S+")  # with its place, which splitting does not give

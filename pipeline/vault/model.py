@@ -77,8 +77,8 @@ class News:
 
     Of a new fact, the sentences count that are nearly those of a fact of its source which is gone; else all that were not there.
 
-    ``lost`` are the paths of documents that the report before cites and that were deleted or moved since. ``not_shown`` and
-    ``now_shown`` count passages as in ``Changes``.
+    ``lost`` are the paths of documents that the report before cites and that were deleted or moved since. ``not_shown``,
+    ``now_shown`` and ``called_wrong`` count as in ``Changes``.
     """
 
     since: str
@@ -89,11 +89,12 @@ class News:
     lost: tuple[str, ...] = ()
     not_shown: int = 0
     now_shown: int = 0
+    called_wrong: int = 0
 
     @property
     def count(self) -> int:
-        """How many facts differ; nothing is new if there are none."""
-        return self.added + self.changed + self.gone + self.not_shown + self.now_shown
+        """How many facts differ; nothing is new if there are none, or if a person's rating alone made others come up."""
+        return self.added + self.changed + self.gone + (0 if self.called_wrong else self.not_shown + self.now_shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +232,7 @@ def _news(state: SessionState) -> News | None:
         new = [part.strip() for part in split_sentences(said) if part.strip() not in gone]
         words = " ".join([part for part in new if get_close_matches(part, gone, 1)] or new or [said])
         first.append(one_line(f"… {words}" if len(words) < len(said) else words, LONGEST_ANSWER))
-    shown = len(found.not_shown), len(found.now_shown)
+    shown = len(found.not_shown), len(found.now_shown), found.called_wrong
     return News(found.since, tuple(first), len(added), len(found.changed), len(found.gone), lost, *shown)
 
 

@@ -26,7 +26,7 @@ def test_the_digest_gives_each_answer_how_sure_it_is_what_is_new_and_what_is_ope
         "What changed\n\nHow does an append-only log survive a power cut?\n  vault/reports/2026/",
         "a-power-cut-9c01.md\n  new: ",
         "\n  An append is durable after fsync returned.\n",
-        "3 sources, 1 disagreement; 1 new fact, 1 changed, 1 gone",
+        "3 sources, 1 disagreement; 1 new, 1 changed, 1 gone",
         "Still open: How loud is it?",
     ):
         assert part in text

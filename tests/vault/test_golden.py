@@ -122,8 +122,8 @@ def of_all_forms(store: MemoryStore) -> Story:
     return story.analysed().reported()
 
 
-def researched_again(store: MemoryStore, name: str, *, new: bool = False, **changed: object) -> Story:
-    """The second report on a question; what changed since the first is as given. ``new``: it has a title and new facts."""
+def researched_again(store: MemoryStore, name: str, *, new: bool = False, title: str = "", **changed: object) -> Story:
+    """The second report on a question, with this title; what changed since the first is as given. ``new``: it has new facts."""
 
     def stays(text: str) -> str:
         return f"It stays. {text}" if text.endswith(".") else text
@@ -138,7 +138,7 @@ def researched_again(store: MemoryStore, name: str, *, new: bool = False, **chan
     changes = Changes(session=first.id, since="2026-11-28T02:16:00.000Z", kept=3, added=added, gone=gone).model_copy(
         update=changed
     )
-    titled = changing(e.ReportGenerated, **({"title": "On the wind"} if new else {}))
+    titled = changing(e.ReportGenerated, **({"title": title} if title else {}))
     altered = changing(e.ChangesFound, changes=changes.model_copy(update=changed))
     again.scribe.amend = lambda event: titled(altered(event))
     return again.whole()
@@ -152,9 +152,10 @@ def golden_files(root: Path) -> dict[str, bytes]:
         name = f"2026-11-29-language-00{len(stories)}0"
         others = tuple(f"{page}-{len(stories)}" for page in PAGES)
         stories.append(Story(store, id=name, query=query, query_id=name, date="2026-11-29", say=say, pages=others).whole())
-    stories += [researched_again(store, "policy", unread=(LOST,)), researched_again(store, "wind", new=True)]
-    stories.append(researched_again(store, "rain"))
-    night(store, *stories, date="2026-11-29")
+    stories += [researched_again(store, "policy", unread=(LOST,)), researched_again(store, "wind", title="On the wind", new=True)]
+    other = SourceChange(url=PAGES[1], title="A page", before="1" * 64, after="2" * 64)
+    stories.append(researched_again(store, "rain", title="AGAIN what of rain", sources=(other,), called_wrong=1))
+    night(store, *stories, date="2026-11-29", archived=("power-cut",))
     moss = Story(store, id="2026-11-29-moss-3355", query="Is moss old?", query_id="moss", date="2026-11-29")
     moss.begin().planned().scribe.note(e.ApprovalRequested())
     place = Workplace(root, store, documents=Path("/papers"))

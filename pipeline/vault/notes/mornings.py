@@ -78,7 +78,7 @@ def standing_words(card: Card) -> str:
 
 
 def news_words(news: News) -> str:
-    """Return what changed: ``4 new facts, 1 gone since 14 November 2026``, ``nothing new since …``.
+    """Return what changed: ``4 new, 1 gone since 14 November 2026``, ``nothing new since …``.
 
     Documents of the report before that were deleted or moved come first.
     """
@@ -87,10 +87,10 @@ def news_words(news: News) -> str:
     gone = f"gone from the last report's sources: {names}{f' and {more:,} more' if more > 0 else ''}" if news.lost else ""
     if not news.count:
         return gone or f"nothing new{since}"
-    added = [translations.count(news.added, "new fact")] if news.added else []
-    counts = {"changed": news.changed, "gone": news.gone, "no longer shown": news.not_shown, "now shown": news.now_shown}
-    others = [f"{number:,} {word}" for word, number in counts.items() if number]
-    return "; ".join(filter(None, (gone, f"{', '.join([*added, *others])}{since}")))
+    counts = {"new": news.added, "changed": news.changed, "gone": news.gone}
+    counts |= {"no longer shown": news.not_shown, "now shown": news.now_shown}
+    words = [f"{number:,} {word}" for word, number in counts.items() if number]
+    return "; ".join(filter(None, (gone, f"{', '.join(words)}{since}")))
 
 
 def entry_of(model: VaultModel, card: Card, new: Sequence[str] = ()) -> View:
@@ -175,7 +175,9 @@ def home_note(model: VaultModel) -> Note:
             }
             for card in unanswered
         ],
-        "older": [{"link": best_link(card), "outcome": card.outcome} for card in older],
+        "older": [
+            {"link": best_link(card), "outcome": card.outcome, "archived": card.query_id in model.archived} for card in older
+        ],
         "topics": topic_links(topic_title(topic, topics[topic]) for topic in named),
         "reports": own["reports"],
         "sources": len(model.sources),

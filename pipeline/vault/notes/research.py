@@ -21,7 +21,7 @@ from pipeline.text import translations
 from pipeline.text.addresses import DOCUMENTS, path_of
 from pipeline.text.cleaning import one_line
 from pipeline.text.ranking import page_origin
-from pipeline.text.words import language_code
+from pipeline.text.words import language_code, words
 from pipeline.vault.model import Card, LoadedSession, Reading, is_lost, key_of, said_by
 from pipeline.vault.note import OF_PAGE, Note, View, block_id, grouped
 from pipeline.vault.notes import parts
@@ -210,9 +210,11 @@ def report_note(loaded: LoadedSession) -> Note:
     is_passages = not state.config.has_model or report.outcome == "passages"
     shown: Callable[[str], str] = inert if is_passages or not report.sections else prose  # quotes are shown without marks
     body = [sentence for section in report.sections for paragraph in section.paragraphs for sentence in paragraph.sentences]
+    is_question = not report.title or words(report.title.casefold()) == words(state.query.casefold())
+    title = state.query if is_question else report.title
     view = {
-        "title": report.title or state.query,
-        "heading": shown(report.title or state.query),
+        "title": title,
+        "heading": shown(title),
         "query": state.query,
         "since": _since(loaded, citer),
         "summary": citer.passages(report.summary) if is_passages else tuple(map(citer.sentence, report.summary)),
@@ -270,6 +272,7 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
         "not_shown": [{"text": statement(fact.claim, fact.quote), "place": parts.place_of(fact.url)} for fact in found.not_shown],
         "now_shown": [stated(name) for name in found.now_shown],
         "kept": found.kept,
+        "called_wrong": found.called_wrong,
         "sources": [parts.place_of(source.url) for source in found.sources],
         "unread": [{"place": parts.place_of(one.url), "reason": one.reason} for one in found.unread if not is_lost(one)],
         "lost": [inert(path_of(one.url)) for one in found.unread if is_lost(one)],
