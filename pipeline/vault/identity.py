@@ -1,4 +1,4 @@
-"""What a note is known by: its id, where a person put it, whether it is hidden, and which note takes over from one that goes.
+"""What a note is known by: its id, where a person put it, whether it is hidden, and where links to one that goes are to lead.
 
 ``Decisions`` is what a person decided, folded from the events under ``events/vault/``: the streams of all machines are united,
 and the latest event about a note counts. ``Identity`` follows the notes that a person moved or removed since the last build, and
@@ -12,7 +12,7 @@ changed after that: to the path where the note is, or into plain text if it is h
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -25,7 +25,7 @@ from pipeline.system.folders import Obstacle, Tree, all_folders, is_seen
 from pipeline.text.cleaning import digest_of
 from pipeline.text.hidden_links import targets_of, without_blocks
 from pipeline.vault.build_cache import OWN, Files, Kept, KnownNote
-from pipeline.vault.note import ATTIC, HOME
+from pipeline.vault.note import ATTIC
 from pipeline.vault.output.escaping import WIKILINK, inert
 from pipeline.vault.output.frontmatter import id_in, id_today, split
 from pipeline.vault.output.writer import GeneratedFile, as_bytes, as_text
@@ -107,7 +107,7 @@ class Places:
     def __init__(self, kept: Kept, tree: Tree, *, drifted: bool) -> None:
         self._tree, self.known, self.found = tree, kept.notes(), dict[str, list[str]]()
         self.looked, self.tops, self._fresh = drifted or not self.known, set[str](), set[str]()
-        ids = {note.path: note.id for note in self.known.values() if note.path and not is_retired(note.id)}
+        ids = {note.path: note.id for note in self.known.values() if note.path}
         for folder, content in all_folders(tree.root, aside=(ATTIC,)) if self.looked else ():
             self.tops.add(folder.partition("/")[0])
             looks = kept.files.looks_in(folder)
@@ -159,9 +159,8 @@ class Identity:
     ) -> None:
         self._decisions, self._kept, self._tree, self._stones = decisions, kept, tree, stones
         self._found, self._tops = places.found, places.tops
-        kinds = {name: note for name, note in places.known.items() if not is_retired(name)}
-        self._before = {name: note for name, note in kinds.items() if not self._is_forgotten(name)}
-        self._gone = places.known.keys() - self._before.keys()
+        self._known = places.known
+        self._before = {name: note for name, note in places.known.items() if not self._is_past(name)}
         before = {name: note.path for name, note in self._before.items()}
         self._notes = {note.id: note._replace(path=before.get(note.id, "")) for note in notes}
         self.drafts: list[EventBase] = list(self._decided()) if places.looked else []
@@ -217,12 +216,11 @@ class Identity:
     def due(self) -> set[str] | None:
         """Return the owners of files to render again, because a note they link to was moved or hidden; None: all files.
 
-        All files are due if a hidden note is shown again: what would link to it cannot be told from the files; and if a note of
-        a kind that is no longer made was put back.
+        All files are due if a hidden note is shown again: what would link to it cannot be told from the files.
         """
         last = [note for note in self._before.values() if note.id in self._notes]
         moved = [note for note in last if self.paths[note.id] != note.path]
-        if any(not note.path for note in moved) or self.retired():
+        if any(not note.path for note in moved):
             return None
         due = {note.owner for note in (*moved, *(note for note in last if self._doubles(note.id)))}
         names = {path.removesuffix(".md") for note in moved for path in (note.path, note.canonical)}
@@ -260,27 +258,33 @@ class Identity:
         """The other files with the note's id, as a merge or a synchronisation leaves them."""
         return tuple(path for path in self._files_of(note) if path != self.paths[note])
 
-    def strays(self) -> frozenset[str]:
-        """The files of notes that are hidden from this build on, wherever they are: git moves a file together with its folder."""
-        hidden = (note.id for note in self._before.values() if note.path and self.paths.get(note.id) == "")
-        return frozenset(path for note in hidden for path in self._doubles(note))
+    def unmade(self) -> set[str]:
+        """Return the files of notes that are not made, wherever they are: git moves a file together with its folder.
 
-    def retired(self) -> dict[str, str]:
-        """Return the notes of kinds that are no longer made, by path, with their kinds."""
-        return {path: name.partition(":")[0] for name in self._found if is_retired(name) for path in self._files_of(name)}
-
-    def left_over(self) -> set[str]:
-        """Return the files of notes that a session no longer makes, as a merge brings them back: it was forgotten, or its log.
-
-        Copies in ``my/`` are a person's.
+        They are of kinds of earlier versions, of a session that was forgotten or no longer makes them, as a merge brings them
+        back, or hidden from this build on.
         """
         owners = {note.owner for note in self._notes.values()}
-        others = self._found.keys() - self._notes.keys()
-        gone = {name for name in others if self._is_forgotten(name) or f"session:{_session_of(name)}" in owners}
-        return {path for name in gone for path in self._found[name] if not path.startswith(f"{OWN}/")}
+        absent = [name for name in self._found if not self.paths.get(name)]
+        gone = (name for name in absent if name in self.paths or self._is_past(name) or f"session:{_session_of(name)}" in owners)
+        return {path for name in gone for path in self._files_of(name)}
 
-    def _is_forgotten(self, note: str) -> bool:
-        return self._stones.is_forgotten(_session_of(note))
+    def _is_past(self, note: str) -> bool:
+        return is_retired(note) or self._stones.is_forgotten(_session_of(note))
+
+    def heirs(self, gone: Iterable[str]) -> dict[str, str]:
+        """Return where links to files that are ``gone`` are to lead, both without suffix.
+
+        It is the newest report that a file led to; Home if it led to none and is of a kind of earlier versions.
+        """
+        at = {path.removesuffix(".md"): name for name, path in self.paths.items() if path and name.startswith("report:")}
+        links = dict[str, str]()
+        for path in gone:
+            data, name = _bytes_of(self._tree, path), path.removesuffix(".md")
+            newest = max((at[to] for to in targets_of(as_text(data)) if to in at), default="")
+            if heir := self.paths.get(newest or ("home" if is_retired(_id_in(data)) else "")):
+                links |= dict.fromkeys((name, name.rpartition("/")[2]), heir.removesuffix(".md"))
+        return links
 
     def remember(self, left: Collection[str]) -> None:
         """Store where all notes are; ``left`` are the files that are no longer generated, but still there.
@@ -289,7 +293,7 @@ class Identity:
         """
         now = {name: note._replace(path=self.paths[name]) for name, note in self._notes.items()}
         still = {name: note for name, note in self._before.items() if note.path in left and not self.paths.get(name)}
-        self._kept.drop("notes", "id", self._gone | (self._before.keys() - now.keys() - still.keys()))
+        self._kept.drop("notes", "id", self._known.keys() - now.keys() - still.keys())
         self._kept.put("notes", (note for name, note in (now | still).items() if note != self._before.get(name)))
 
     @property
@@ -319,35 +323,6 @@ def relinked(text: str, links: Callable[[str], str | None], plain: Callable[[str
         return found[0].replace(found["to"], path, 1) if path else plain(found["words"] or "")
 
     return WIKILINK.sub(link, text)
-
-
-_HEIRS = ("report", "session", "topic")  # of the notes that it led to, the first of these kinds
-
-
-def taken_over(
-    tree: Tree, files: Sequence[GeneratedFile], orphans: Mapping[str, str]
-) -> tuple[list[GeneratedFile], dict[str, str]]:
-    """Return the files with those that they take over, and the path to link to for each orphan, both without suffix.
-
-    ``orphans`` are the files that are no longer made, with their kinds. Of the notes that one led to, the newest report takes it
-    over. One that led to none of the files has no heir, except that the home note takes over what earlier versions made.
-    """
-    at = {one.path.removesuffix(".md"): one for one in files if one.id}
-    home = next((one for one in files if one.id == "home"), None)
-    former, links = dict[str, list[str]](), dict[str, str]()
-    for path, kind in sorted(orphans.items()):
-        led = [at[name] for name in set(targets_of(as_text(_bytes_of(tree, path)))) if name in at and name != HOME]
-        found = [one for one in led if one.kind in _HEIRS] if kind != "memory" else []  # what was remembered is about no report
-        heir = max(
-            found,
-            key=lambda one: (-_HEIRS.index(one.kind), str((one.properties or {}).get("created")), one.path),
-            default=home if is_retired(kind) else None,
-        )
-        if heir is not None:
-            former.setdefault(heir.id, []).append(path)
-            name = path.removesuffix(".md")
-            links |= dict.fromkeys((name, name.rpartition("/")[2]), heir.path.removesuffix(".md"))
-    return [replace(one, former=tuple(former.get(one.id, ()))) if one.id in former else one for one in files], links
 
 
 def relink(tree: Tree, files: Files, links: Mapping[str, str]) -> Iterator[str]:

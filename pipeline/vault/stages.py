@@ -29,7 +29,7 @@ from pipeline.system.folders import Tree
 from pipeline.text.addresses import path_of
 from pipeline.text.cleaning import digest_of, one_line
 from pipeline.vault.build_cache import OWN, SETTLED, BuildReport, Kept, KnownNote
-from pipeline.vault.identity import Identity, Places, is_retired, read_decisions, relink, taken_over
+from pipeline.vault.identity import Identity, Places, read_decisions, relink
 from pipeline.vault.model import Beside, Card, Reading, Values, VaultModel, asked_by_owner, model_of, rated_for
 from pipeline.vault.note import ID, Kind, Note, block_id, grouped
 from pipeline.vault.notes.mornings import home_note, night_note, picture, topic_note, topics_of
@@ -115,15 +115,14 @@ class Build:
             self._identity = Identity(self._decisions, self.kept, self._tree, notes, places, self.store.tombstones())
             placed = self._identity.placed(self._rendered_files())
             stale = self._stale_files(placed)
-            placed, links = taken_over(self._tree, placed, {} if self._values.problems else self._orphans)
+            away = set[str]() if self._values.problems else stale  # with a problem in the log nothing is removed
+            links = self._identity.heirs(sorted(away))
             self._check_in_place()
             drafts, dry = [*self._identity.drafts, *ratings], self.mode == "check"
             if self.record and drafts and not dry:
                 self.record(drafts)
             links |= {old.removesuffix(".md"): new.removesuffix(".md") for old, new in self._identity.moved.items()}
             own = list(relink(self._tree, self.kept.files, {} if dry else links))
-            # With a problem in the log nothing is removed.
-            away = set() if self._values.problems else stale - {path for one in placed for path in one.former}
             writer = VaultWriter(self._tree, self.kept.files, dry=dry)
             writer.place(placed, sorted(away))
             report = self._record(stale, writer, own)
@@ -302,13 +301,9 @@ class Build:
                 given_up = name in stones.written_off or stones.is_forgotten(name)
                 if is_there and not given_up and not self.store.load(name):
                     self._values.problems.append(f"the notes of {name}: {_LOST}")
-        retired, now = self._identity.retired(), {one.path for one in placed}
+        now = {path for one in placed for path in (one.path, *one.doubles)}
         stale = {path for path, (owner, _) in known.items() if owner in self._made or owner in gone}
-        stale = (stale | retired.keys() | self._identity.left_over()) - now
-        united = {path for one in placed for path in one.doubles}  # another place of a note that is still made
-        notes = ((path, *known[path]) for path in stale - united if path.endswith(".md") and path in known)
-        self._orphans = retired | {path: kind for path, owner, kind in notes if is_retired(kind) or owner not in gone}
-        return stale | self._identity.strays() - now
+        return (stale | self._identity.unmade()) - now
 
     def _record(self, stale: set[str], writer: VaultWriter, own: Sequence[str]) -> BuildReport:
         """Keep what is done and what is left to do; return the report. In a person's ``own`` files links were changed."""
