@@ -22,10 +22,9 @@ from pipeline.system.folders import Drift, Folder, Look, Manifest, Tree, folder_
 T = TypeVar("T")
 OWN = "my"  # the folder of the vault for a person's own notes
 FILE = "projection.sqlite"
-FILES_FORMAT = 1  # of the tables that survive all other changes of the program
 # The entry for the fingerprint of the log, the templates and the program with which the last build finished; "" if work was left.
 SETTLED = "settled"
-_LASTING = ("files", "folders", "notes", "pages", "site_folders")
+_LASTING = ("files", "folders", "notes", "pages", "site_folders")  # tables that survive all other changes of the program
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS summaries (stream TEXT PRIMARY KEY, mark TEXT NOT NULL, value BLOB NOT NULL)",
@@ -148,12 +147,10 @@ class Kept:
 
     def forget_derived(self) -> None:
         """Empty all tables derived from the log, those of earlier versions too; the tables of files and notes are kept."""
-        (known,) = self._base.execute("PRAGMA user_version").fetchone()
         tables = [name for (name,) in self._base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         for table in tables:
-            if known != FILES_FORMAT or table not in _LASTING:
+            if table not in _LASTING:
                 self._base.execute(f'DROP TABLE "{table}"')
-        self._base.execute(f"PRAGMA user_version = {FILES_FORMAT}")
         self.prepare()
         folders = {*self.files.marks(), *map(folder_of, self.files.all())}
         self.files.put_marks(dict.fromkeys(folders, ""))  # all files are compared at this build
@@ -244,11 +241,11 @@ def with_kept(folder: Path, layout: str, build: Callable[[Kept], T]) -> T:
             return build(kept)
 
 
-def rows_in(folder: Path, select: str, values: Iterable[str] = ()) -> list[tuple[str, ...]]:
+def rows_in(folder: Path, select: str) -> list[tuple[str, ...]]:
     """Return what the file in ``folder`` answers; nothing if no vault was built or the file cannot be read."""
     try:
         with closing(connect_sqlite(folder / FILE, "ro")) as stored:
-            return stored.execute(select, tuple(values)).fetchall()
+            return stored.execute(select).fetchall()
     except sqlite3.Error:
         return []
 
@@ -258,12 +255,7 @@ def notes_in(folder: Path) -> list[KnownNote]:
     return [KnownNote._make(row) for row in rows_in(folder, "SELECT * FROM notes ORDER BY id")]
 
 
-def hidden_notes(folder: Path) -> set[str]:
-    """Return the ids of the notes that a person hid."""
-    return {row[0] for row in rows_in(folder, "SELECT id FROM notes WHERE path = ''")}
-
-
 def paths_of(folder: Path, kind: str) -> dict[str, str]:
     """Return the paths of the notes of a kind, without suffix, by what they are about: a session's id, a source's address."""
-    rows = rows_in(folder, "SELECT owner, path FROM notes WHERE kind = ? AND path != ''", [kind])
-    return {owner.partition(":")[2]: path.removesuffix(".md") for owner, path in rows}
+    notes = (note for note in notes_in(folder) if note.kind == kind and note.path)
+    return {note.owner.partition(":")[2]: note.path.removesuffix(".md") for note in notes}

@@ -54,8 +54,7 @@ _CALLOUT = re.compile(r"\[![a-z]+\][-+]? ?(.*)")
 _BLANKS = re.compile(r"\n{3,}")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome", "microsoft-edge", "brave-browser")
 _ON_A_MAC = ("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium")
-_PANDOC_READS = {"bibtex": "csljson"}  # else: CommonMark with what `portable` writes; raw HTML is text
-_COMMONMARK = "commonmark+footnotes+pipe_tables+strikeout+hard_line_breaks-raw_html"
+_COMMONMARK = "commonmark+footnotes+pipe_tables+strikeout+hard_line_breaks-raw_html"  # what `portable` writes
 _TIMEOUT_S = 120
 _TELLING = 80  # letters of a quote that show whether it is in the report word for word
 
@@ -226,7 +225,16 @@ def converted(data: bytes, form: str, about: Mapping[str, str]) -> bytes:
     with tempfile.TemporaryDirectory(prefix="research-") as folder:
         source, out = Path(folder) / "source.html", Path(folder) / f"out.{form}"
         write(source, data)
-        command = [program, "--from", _PANDOC_READS.get(form, _COMMONMARK), "--to", form, "--output", str(out), str(source)]
+        command = [
+            program,
+            "--from",
+            "csljson" if form == "bibtex" else _COMMONMARK,
+            "--to",
+            form,
+            "--output",
+            str(out),
+            str(source),
+        ]
         command += [f"--metadata={name}={value}" for name, value in about.items()]
         if is_page:
             command = [program, "--headless=new", "--disable-gpu", "--no-first-run", "--no-pdf-header-footer"]

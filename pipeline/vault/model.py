@@ -517,7 +517,6 @@ class Values:
                 found[name] = value = make(name)
             except LogError as error:
                 self.problems.append(f"{what} {name}: {error}; run `research verify` for details")
-                self._kept.drop("summaries", "stream", [name])
                 continue
             self._kept.put("summaries", [(name, mark, stored.dump_json(value))])
         return {name: value for name, value in found.items() if value is not None}

@@ -22,22 +22,18 @@ from urllib.parse import quote, urlsplit
 
 from pipeline.text.cleaning import clean, one_line
 
-_ALWAYS = r"\\`*\[\]<>#^|$"
 _RISKY = re.compile(
-    rf"[{_ALWAYS}]"
+    r"[\\`*\[\]<>#^|$]"
     r"|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"  # emphasis; not snake_case
     r"|(?<=[%<>])%|%(?=[%<>])|\A%|%\Z"  # comments, Templater's signs
     r"|(?<==)=|=(?==)|\A=|=\Z|(?<=~)~|~(?=~)|\A~|~\Z"  # highlights, underlined headings, strike-through, fences
     r"|(?<=:):|:(?=:)|\A:|(?<=[A-Za-z]):(?=\S)|:(?=//)"  # inline fields, addresses that would link themselves
     r"|(?<=\{)\{|(?<=\})\}"  # placeholders
     r"|(?<=\S)@(?=\S)|(?<=[Ww]{3})\.|&(?=[#A-Za-z])"  # mail addresses, hosts, entities
-    r"|\A[-+(]|(?<=\A\d)[.)]|(?<=\A\d\d)[.)]|(?<=\A\d\d\d)[.)]"  # lists; an address after a link
+    r"|\A[-+(]"  # lists; an address after a link
 )
-# Without any of these signs, a first one of those, and a host's `www.`, nothing is risky; most sentences are like that.
-_SIGNS = re.compile(r"[\\`*\[\]<>#^|$_%=~:{}@&]")
-_FIRST_SIGNS = re.compile(r"[-+(\d]")
 _TICKS = re.compile("`+")
-_LONG_NUMBER = re.compile(r"\A(\d{4,9})([.)])")
+_NUMBERED = re.compile(r"\A(\d{1,9})([.)])")
 # A last character that would join with what a template writes next: `!` with a link is an embed, `:` with a colon a field.
 # An entity hides the raw characters from plugins that search for them; the very common `!` gets only a backslash.
 _JOINING = {"!": "\\!", ":": "&#58;", "[": "&#91;", "<": "&lt;"}
@@ -98,10 +94,8 @@ def _inert(text: str) -> Inert:
     if text.isspace():
         return Inert(" ")
     tail = _JOINING.get(line[-1:], "")
-    body = line[:-1] if tail else line
-    if _SIGNS.search(body) or _FIRST_SIGNS.match(body) or "www." in body.lower():
-        body = _LONG_NUMBER.sub(r"\1\\\2", _RISKY.sub(lambda found: "\\" + found[0], body))
-    return Inert(body + tail)
+    body = _RISKY.sub(lambda found: "\\" + found[0], line[:-1] if tail else line)
+    return Inert(_NUMBERED.sub(r"\1\\\2", body) + tail)
 
 
 def before_space(text: str) -> Inert:

