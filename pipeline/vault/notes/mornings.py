@@ -9,7 +9,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pipeline.domain.events.night_events import QueryEnded
@@ -21,7 +21,7 @@ from pipeline.text import translations
 from pipeline.text.cleaning import one_line
 from pipeline.text.times import timestamp
 from pipeline.text.wording import bill, duration
-from pipeline.vault.model import Card, News, Night, VaultModel, batch_of, nights_from, read_card
+from pipeline.vault.model import LONGEST_ANSWER, Card, News, Night, VaultModel, batch_of, nights_from, read_card
 from pipeline.vault.note import HOME, Note, View, grouped
 from pipeline.vault.notes.parts import best_link, cited, properties_of, topic_links, topic_of, topic_path
 from pipeline.vault.output.escaping import Inert, Link, sentence
@@ -30,6 +30,7 @@ from pipeline.vault.output.writer import COPY, GeneratedFile
 
 MOST_LOST = 3  # documents that are gone; the rest is counted
 _NIGHTS = 30  # in the picture
+_ON_HOME = 120  # characters of a text on Home, which is read on a phone
 _OUTCOMES = {**COUNTED_OUTCOMES, "failed": "failed", "open": "unfinished"}
 
 # The groups of a night's questions, with their headings in the digest.
@@ -93,13 +94,17 @@ def news_words(news: News) -> str:
     return "; ".join(filter(None, (gone, f"{', '.join(words)}{since}")))
 
 
-def entry_of(model: VaultModel, card: Card, new: Sequence[str] = ()) -> View:
-    """Return the report of a card in short: what is ``new``, the answer, how sure it is, what changed, what is open."""
+def entry_of(model: VaultModel, card: Card, new: Sequence[str] = (), longest: int = LONGEST_ANSWER) -> View:
+    """Return the report of a card in short: what is ``new``, the answer, how sure it is, what changed, what is open.
+
+    ``longest``: characters of a text.
+    """
+    answer = replace(card.answer, text=one_line(card.answer.text, longest)) if card.answer else None
     return {
         "report": best_link(card),
-        "new": new,
+        "new": [one_line(text, longest) for text in new],
         "outcome": status_words(card.outcome),
-        "first": cited(model, card.answer) if card.answer else None,
+        "first": cited(model, answer) if answer else None,
         "standing": standing_words(card),
         "news": news_words(card.news) if card.news else "",
         "open": card.open,
@@ -120,8 +125,8 @@ def night_note(model: VaultModel, night: Night) -> Note:
     return Note(f"nights/{night.date}", "night", properties, view)
 
 
-def night_view(model: VaultModel, night: Night) -> View:
-    """Return what a night's note says; a query counts once, as its last run of the night left it."""
+def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -> View:
+    """Return what a night's note says, as ``entry_of``; a query counts once, as its last run of the night left it."""
     found: dict[str, list[Any]] = {group: [] for group in _GROUPS}
     for entry in night.last:
         card = model.card_of(entry)
@@ -134,7 +139,7 @@ def night_view(model: VaultModel, night: Night) -> View:
             found[group].append({"link": link, "outcome": outcome, "reason": reason})
         elif card and card.id not in model.hidden:
             new = card.news.first if card.news else ()
-            found[group].append(best_link(card) if group == "quiet" else entry_of(model, card, new))
+            found[group].append(best_link(card) if group == "quiet" else entry_of(model, card, new, longest))
     skipped = ((model.named_in(entry), entry) for entry in night.left_out.values())
     cost = night.cost
     return {
@@ -163,7 +168,7 @@ def home_note(model: VaultModel) -> Note:
     own = {"reports": len(reports), "sessions": len(cards), "sources": len({url for card in reports for url in card.cited})}
     view = {
         "title": "Research",
-        "night": night_view(model, last) if last else None,
+        "night": night_view(model, last, _ON_HOME) if last else None,
         "night_link": Link(f"nights/{last.date}", translations.day(last.date)) if last else None,
         "outcomes": sorted({name for night in model.nights[-_NIGHTS:] for name in _outcomes(model, night)}),
         "attention": [
