@@ -31,7 +31,6 @@ def build_site(folders: Folders, *, url: str = "", everything: bool = False, hid
 
 
 def _build(folders: Folders, kept: Kept, url: str, everything: bool, hidden: Collection[str]) -> SiteReport:
-    kept.prepare()
     try:  # the digest of all inputs besides the vault; "" if the templates cannot be read
         parts = (program_id("site"), url, sorted(hidden), digest_below(folders.templates))
         inputs = digest_of(repr(parts).encode("utf-8", "replace"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -139,10 +139,8 @@ class Kept:
         self.files = Files(self._base)
         self.read = Manifest(self._base, "records", "read_folders")  # the files of the vault as the site read them
         self.pages = Manifest(self._base, "pages", "site_folders")  # the files of the site
-        self._kept: dict[str, str] = {}
         self._base.execute("BEGIN IMMEDIATE")
-        with suppress(sqlite3.OperationalError):  # before the first build there is no table
-            self._kept = dict(self._base.execute("SELECT name, value FROM kept"))
+        self._prepare()
         self.is_current = self.recall("layout") == layout  # whether the derived tables were written under this layout
 
     def forget_derived(self) -> None:
@@ -151,14 +149,12 @@ class Kept:
         for table in tables:
             if table not in _LASTING:
                 self._base.execute(f'DROP TABLE "{table}"')
-        self.prepare()
+        self._prepare()
         folders = {*self.files.marks(), *map(folder_of, self.files.all())}
         self.files.put_marks(dict.fromkeys(folders, ""))  # all files are compared at this build
-        self._kept = {}
         self.keep("layout", self._layout)
 
-    def prepare(self) -> None:
-        """Create the tables that do not exist."""
+    def _prepare(self) -> None:
         for statement in _TABLES:
             self._base.execute(statement)
 
@@ -174,13 +170,13 @@ class Kept:
 
     def recall(self, name: str) -> str:
         """Return the text kept under a name, or ""."""
-        return self._kept.get(name, "")
+        row = self._base.execute("SELECT value FROM kept WHERE name = ?", (name,)).fetchone()
+        return row[0] if row else ""
 
     def keep(self, name: str, value: str) -> None:
         """Keep a short text under a name."""
-        if self._kept.get(name) != value:
-            self._kept[name] = value
-            self._base.execute("INSERT OR REPLACE INTO kept VALUES (?, ?)", (name, value))
+        if self.recall(name) != value:
+            self.put("kept", [(name, value)])
 
     def put(self, table: str, rows: Iterable[Sequence[object]]) -> None:
         """Store rows in one of the ``_TABLES``; each replaces what is there under its first value."""

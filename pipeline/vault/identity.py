@@ -161,8 +161,7 @@ class Identity:
         self._found, self._tops = places.found, places.tops
         self._known = places.known
         self._before = {name: note for name, note in places.known.items() if not self._is_past(name)}
-        before = {name: note.path for name, note in self._before.items()}
-        self._notes = {note.id: note._replace(path=before.get(note.id, "")) for note in notes}
+        self._notes = {one.id: one._replace(path=self._before.get(one.id, one).path) for one in notes}
         self.drafts: list[EventBase] = list(self._decided()) if places.looked else []
         for draft in self.drafts:
             decisions.apply(draft)
