@@ -318,11 +318,11 @@ class Citer:
         names += [translations.label("page {number}", self._language, number=str(sheet))] if sheet else []
         return " › ".join(names)
 
-    def places(self, facts: Iterable[Fact]) -> tuple[Link | Inert, ...]:
+    def places(self, facts: Iterable[Fact]) -> tuple[Inert, ...]:
         """Return where facts stand that a report does not show: page, headings, and how the quote begins; each place once."""
         trails = {(fact.url, self._trail(fact)): one_line(flat(fact.quote), _PLACE) for fact in reversed([*facts])}
-        found = reversed(trails.items())
-        return tuple(page_place(self._loaded, url, f"{trail}: “{begins}”") for (url, trail), begins in found)
+        found = [(page_place(self._loaded, url, trail), begins) for (url, trail), begins in reversed(trails.items())]
+        return tuple(Inert(f"{place.inline if isinstance(place, Link) else place}: “{inert(begins)}”") for place, begins in found)
 
     def quotes(self, facts: Iterable[Fact]) -> list[View]:
         """Return quotes on a line each, with links to where they stand: in the note of their source, if it has one."""
