@@ -92,7 +92,7 @@ def reopen_session(store: EventStore, session_id: str, context: RunContext) -> R
 
 
 def adopt_settings(session: ResearchSession, tonight: ResearchConfig, store: EventStore, context: RunContext) -> None:
-    """Let an interrupted session go on with tonight's reasoner and searches, where its own are gone from the settings.
+    """Let an interrupted session go on with tonight's cap, and reasoner and searches where its own are gone from the settings.
 
     ``tonight`` is what a new session on the query would get. A session that began without a model goes on without one.
 
@@ -101,7 +101,7 @@ def adopt_settings(session: ResearchSession, tonight: ResearchConfig, store: Eve
     """
     config = adopted_config(session.state.config, tonight)
     if config != session.state.config:
-        change = e.SettingsChanged(reasoner=config.reasoner, search=config.search)
+        change = e.SettingsChanged(reasoner=config.reasoner, search=config.search, budget_usd=config.budget_usd)
         Recorder(session, store, context).record(change)
 
 
@@ -109,7 +109,7 @@ def adopted_config(config: ResearchConfig, tonight: ResearchConfig) -> ResearchC
     """Return the config under which an interrupted session goes on; see ``adopt_settings``."""
     reasoner = tonight.reasoner if config.has_model else config.reasoner
     search = config.search if set(config.search) <= set(tonight.search) else tonight.search
-    return config.model_copy(update={"reasoner": reasoner, "search": search})
+    return config.model_copy(update={"reasoner": reasoner, "search": search, "budget_usd": tonight.budget_usd})
 
 
 def has_work_left(state: SessionState, tonight: ResearchConfig) -> bool:

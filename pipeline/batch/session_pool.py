@@ -32,7 +32,15 @@ from pipeline.domain.values import Cost, Recalled, ResearchConfig, minus, total
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import StreamLog, new_stream
 from pipeline.engine.stopping import SIGNALLED, RunContext, ending_at, reserved_for_writing
-from pipeline.errors import LogUnwritable, ProviderRefused, ResearchError, SearchFailed, ServiceUnavailable, StepError
+from pipeline.errors import (
+    BudgetSpent,
+    LogUnwritable,
+    ProviderRefused,
+    ResearchError,
+    SearchFailed,
+    ServiceUnavailable,
+    StepError,
+)
 from pipeline.ports import EventStore
 from pipeline.research import StepContext
 from pipeline.text.cleaning import one_line
@@ -241,6 +249,8 @@ class Batch:
         except ProviderRefused as refusal:
             self._refused = refusal
             return ended("interrupted", one_line(str(refusal)), "refused")
+        except BudgetSpent as spent:
+            return ended("interrupted", one_line(str(spent), 500), "cap")
         except LogUnwritable:
             raise
         except Exception as error:  # noqa: BLE001 - a bug in one session must not end the others

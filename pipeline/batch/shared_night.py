@@ -24,7 +24,16 @@ from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import StreamLog
 from pipeline.engine.stopping import RunContext, Stop, ending_at
-from pipeline.errors import LogError, LogUnwritable, ProviderRefused, ResearchError, StepError, UsageError, VersionConflict
+from pipeline.errors import (
+    BudgetSpent,
+    LogError,
+    LogUnwritable,
+    ProviderRefused,
+    ResearchError,
+    StepError,
+    UsageError,
+    VersionConflict,
+)
 from pipeline.ports import EventStore
 from pipeline.ports.distribution import BUILD, CLOSE, JobEngine, Night, NightJob, Nights, Share, entry_of
 from pipeline.research import StepContext
@@ -183,6 +192,7 @@ class NightWorker:
         if share.fruitless >= MOST_FRUITLESS:
             return ended("failed", f"{MOST_FRUITLESS} workers in a row were lost on it, or put it back, and recorded nothing")
         assert self.prepare is not None  # noqa: S101 - else it takes no session
+        why = PASSED
         try:
             session = await asyncio.to_thread(ResearchSession.open, self.store, job.session)
             state = session.state
@@ -202,6 +212,8 @@ class NightWorker:
             why = one_line(str(error), 500)
             await asyncio.to_thread(self.nights.halt, night.batch, "refused", why)
             return ended("interrupted", why, "refused")
+        except BudgetSpent as error:
+            why = one_line(str(error), 500)
         except (VersionConflict, LogUnwritable):
             raise
         except Exception as error:  # noqa: BLE001 - a bug in one session must not end the others
@@ -216,7 +228,7 @@ class NightWorker:
             return ended()
         if self.context.stop.asked and not share.refusal:
             return 0.0
-        return ended("interrupted", share.refusal or PASSED, "cap")
+        return ended("interrupted", share.refusal or why, "cap")
 
 
 def reasons_of(refused: Mapping[str, str]) -> str:

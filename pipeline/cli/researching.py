@@ -75,7 +75,7 @@ def in_its_night(env: RunEnvironment, request: Request = NO_OPTIONS) -> RunEnvir
     spent = spent_tonight(env.store, known, datetime.now(UTC), settings.timezone)
     if granted is not None:
         spent = spent.model_copy(update={"usd": 0.0})
-    night = Budget(settings.limits.caps, name="night", spent=spent)
+    night = Budget(settings.limits.caps, name="night" if granted is None else "run", spent=spent)
     return replace(env, spent=spent, granted_usd=granted or 0.0, night=night)
 
 

@@ -21,6 +21,8 @@ _NANO = 1_000_000_000
 _DEARER = 5  # a received token costs about five times as much as a sent one at most providers
 _USUAL_SHARE = 0.1  # of the room for a reply, what is used on average
 
+_SET_BY = {"query": "`query_limits` or `budget_usd`", "night": "`limits`", "run": "`--max-cost`"}  # by a budget's name
+
 # The engine sets this for each step; it is called with the worst case of each call after reservation and before sending.
 announce: ContextVar[Callable[[Cost], Awaitable[None]] | None] = ContextVar("announce", default=None)
 
@@ -38,7 +40,7 @@ class Caps(NamedTuple):
 
     def reached_by(self, spent: Cost) -> str:
         """Return in words the first that is used up, or "". One of 0 allows what is free."""
-        words = (f"{self.usd or 0:.2f} USD", counted(self.tokens or 0, "token"), counted(self.calls or 0, "call"))
+        words = (f"{dollars(self.usd or 0)} USD", counted(self.tokens or 0, "token"), counted(self.calls or 0, "call"))
         for cap, used, one in zip(self, _used(spent), words, strict=True):
             if cap is not None and 0 < used >= cap:
                 return one
@@ -82,7 +84,8 @@ class Budget:
     """A budget with its caps, reservations and spending, in USD, tokens and calls.
 
     ``usd``, ``tokens`` and ``calls`` are spent or settled; reservations are not among them.
-    ``name`` is ``query`` or ``night``; ``refusal`` is the reason of the last refused call. ``spent`` is what earlier runs used.
+    ``name`` is ``query``, ``night``, ``run`` (what one run alone may spend) or another; ``refusal`` is the reason of the last
+    refused call. ``spent`` is what earlier runs used.
     ``shared`` is what other processes spend too: its caps count as well.
     """
 
@@ -116,11 +119,11 @@ class Budget:
         held_tokens = self.tokens + sum(entry.worst.total_tokens for entry in self._open)
         usd_cap, token_cap, call_cap = self._caps
         if usd_cap is not None and held_nano + nano_usd(worst.usd) > nano_usd(usd_cap):
-            raise self._spent("usd", f"{usd_cap:.2f}", f"{self.usd:.4f}")
+            raise self._spent("usd", dollars(usd_cap), f"{self.usd:.4f}", f"{worst.usd:.4f} USD")
         if token_cap is not None and held_tokens + worst.total_tokens > token_cap:
-            raise self._spent("tokens", str(token_cap), str(self.tokens))
+            raise self._spent("tokens", str(token_cap), str(self.tokens), counted(worst.total_tokens, "token"))
         if call_cap is not None and self.calls + sum(entry.calls for entry in self._open) + calls > call_cap:
-            raise self._spent("calls", str(call_cap), str(self.calls))
+            raise self._spent("calls", str(call_cap), str(self.calls), counted(calls, "call"))
 
     def reserve(self, worst: Cost, calls: int = 1) -> Reservation:
         """Reserve the worst case of one call; ``calls`` as in ``Reservation``.
@@ -152,23 +155,21 @@ class Budget:
         """
         self._open.remove(reservation)
 
-    def _spent(self, cap: str, limit: str, spent: str) -> BudgetSpent:
-        error = budget_spent(self.name, cap, limit, spent)
-        self.refusal = error.message
-        return error
+    def _spent(self, cap: str, limit: str, spent: str, needed: str) -> BudgetSpent:
+        """Return the refusal of a call by ``cap``: usd, tokens or calls; the figures are in words."""
+        whose = "night" if self.name == "run" and cap != "usd" else self.name
+        own = f" ({_SET_BY[whose]})" if whose in _SET_BY else ""
+        unit = "USD" if cap == "usd" else cap
+        self.refusal = (
+            f"the {whose}'s budget of {limit} {unit}{own} does not allow another call, which may take {needed} ({spent} spent)"
+        )
+        hint = "the report is written from the facts found so far; raise the cap in queries.yaml for more"
+        return BudgetSpent(self.refusal, ledger=self.name, cap=cap, limit=limit, spent=spent, hint=hint)
 
 
-def budget_spent(name: str, cap: str, limit: str, spent: str) -> BudgetSpent:
-    """Return the refusal of a call by the budget ``name``; ``cap`` is usd, tokens or calls, the figures are in words."""
-    unit = "USD" if cap == "usd" else cap
-    return BudgetSpent(
-        f"the {name}'s budget of {limit} {unit} does not allow another call ({spent} spent)",
-        ledger=name,
-        cap=cap,
-        limit=limit,
-        spent=spent,
-        hint="the report is written from the facts found so far; raise the cap in queries.yaml for more",
-    )
+def dollars(usd: float) -> str:
+    """Return an amount with two digits after the point, or as many as it has."""
+    return f"{usd:.2f}" if usd == round(usd, 2) else f"{usd:.9g}"
 
 
 async def announce_call(worst: Cost) -> None:

@@ -144,7 +144,8 @@ def _change(state: s.SessionState, event: e.EventBase) -> None:
         case e.BudgetExhausted():
             state.exhausted = event.cap
         case e.SettingsChanged():
-            state.config = state.config.model_copy(update={"reasoner": event.reasoner, "search": event.search})
+            changed = event.model_dump(include={"reasoner", "search", "budget_usd"}, exclude_unset=True)
+            state.config = state.config.model_copy(update=changed)
         case ResearchPruned():  # what is kept of the events in whose place it is; those that followed are folded after it
             state.pruned = dict(event.counts)
             state.facts = {fact.id: fact for fact in event.facts}

@@ -71,6 +71,7 @@ async def run_session(
 
     Raises:
         ProviderRefused: key, quota or credit; what was answered by then is recorded.
+        BudgetSpent: a cap does not allow the first call, and the session stays open.
         StepError: with an ``outage``: a service is down, and the session stays open.
         LogError: the log cannot be written or trusted.
     """
@@ -133,8 +134,10 @@ class _SessionLoop:
         cap = reached_cap(self._state, self._context, self._spent)
         if cap is None:
             return True
-        of_the_batch = cap.cap == "deadline" or (self._spent is not None and self._spent.ledger == "night")
-        if self._tasks or (of_the_batch and not self._state.facts):  # without a fact there is nothing to write: tomorrow, then
+        spent, paid = self._spent, self._state.spent.calls
+        stays_open = cap.cap == "deadline" or (spent is not None and not (spent.ledger == "query" and paid))
+        if self._tasks or (stays_open and not self._state.facts):  # without a fact there is nothing to write: tomorrow, then
+            self.fatal = self.fatal if self._tasks else self.fatal or spent
             return False
         self._recorder.take(cap)
         return self._take_pure_steps()

@@ -94,7 +94,7 @@ def test_money_spent_side_by_side_counts_while_it_is_spent() -> None:
 
 @pytest.mark.parametrize(
     ("caps", "words"),
-    [({"cost_usd": 0.001}, "the night's limit of 0.00 USD is reached"), ({"tokens": 15}, "15 tokens"), ({"calls": 1}, "1 call")],
+    [({"cost_usd": 0.001}, "the night's limit of 0.001 USD is reached"), ({"tokens": 15}, "15 tokens"), ({"calls": 1}, "1 call")],
 )
 def test_a_spent_budget_stops_the_night_with_exit_code_3(caps: dict[str, float], words: str) -> None:
     night = bench(queue(query("pumps"), query("valves"), **caps))

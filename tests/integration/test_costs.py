@@ -57,11 +57,17 @@ def test_the_night_s_budget_holds_for_all_sessions_together(stage: Stage, tmp_pa
 
 
 @pytest.mark.parametrize("cap", [0.025, 0.1])
-def test_a_query_s_budget_holds_and_its_report_says_that_it_was_spent(stage: Stage, tmp_path: Path, cap: float) -> None:
+def test_a_query_s_budget_holds_and_its_report_says_that_it_was_spent_or_it_stays_open_if_no_call_fits(
+    stage: Stage, tmp_path: Path, cap: float
+) -> None:
     text = queue_text(stage.standin, queries=queries(f", budget_usd: {cap}"), limits="concurrency: 16")
     ended = stage.night(tmp_path, text, config=WIDE)
     assert_charged(ended, stage.standin.log, exactly=True)
-    for state in ended.states:
+    waiting = left_open(ended)
+    assert ended.result is not None
+    assert len(waiting) == (len(SUBJECTS) if cap == 0.025 else 0)
+    assert all("`budget_usd`" in event.reason for event in ended.result.ended if event.session in waiting)
+    for state in (one for one in ended.states if one.id not in waiting):
         assert state.exhausted == "usd"
         assert state.spent.usd <= cap + largest_reservation(ended)
         said = state.report.limits if state.report else (state.end_reason,)

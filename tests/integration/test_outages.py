@@ -108,6 +108,7 @@ def changes(ended: Ended) -> list[tuple[str, tuple[str, ...]]]:
         ("model: openai/gpt-5.2", "model: acme/new", ("acme/new", ("brave",))),
         ("search: [brave]", "search: [wikipedia]", ("openai/gpt-5.2", ("wikipedia",))),
         ("search: [brave]", "search: [wikipedia, brave]", None),
+        ("limits: {}", "query_limits: {cost_usd: 3}", ("openai/gpt-5.2", ("brave",))),
     ],
 )
 def test_an_interrupted_session_goes_on_under_the_settings_of_the_next_run(
@@ -122,6 +123,7 @@ def test_an_interrupted_session_goes_on_under_the_settings_of_the_next_run(
     again = stage.night(tmp_path, new, store=first.store, config=SMALL)
     assert again.state.status == "complete"
     assert changes(again) == ([change] if change else [])
+    assert again.state.config.budget_usd == (3 if "cost_usd" in after else None)
 
 
 def test_a_session_whose_model_is_gone_goes_on_without_one(stage: Stage, tmp_path: Path) -> None:

@@ -405,14 +405,15 @@ class StepFailed(Answered):
 
 
 class SettingsChanged(EventBase):
-    """A session that was interrupted goes on with another reasoner or other searches: the settings name the old ones no longer.
+    """A session that was interrupted goes on with another reasoner, other searches or another cap, as the settings have it now.
 
-    ``reasoner`` and ``search`` are those from now on, as in the session's config.
+    ``reasoner``, ``search`` and ``budget_usd`` are those from now on, as in the session's config; older logs name no cap.
     """
 
     type: Literal["settings.changed"] = "settings.changed"
     reasoner: str
     search: tuple[str, ...]
+    budget_usd: float | None = None
 
 
 class CallSent(EventBase):
