@@ -30,7 +30,7 @@
         ├── AnswerInvalid                  a reasoner's answer does not fit its question
         ├── AnswerWithheld                 a model, or its provider's filter, will not answer on this material
         ├── BudgetSpent                    the worst case of the next call does not fit under a cap; it was not sent
-        ├── ServiceUnavailable             a server cannot be reached, or asks to be left alone; it may pass later
+        ├── ServiceUnavailable         3   a server cannot be reached, or asks to be left alone; it may pass later
         ├── ServiceFailed                  a server's answer to this call cannot be used, now or later
         │   └── Malformed                  what it sent is not the JSON that was asked for
         └── ProviderRefused            4   key, quota or credit: no further call of this run will pass
@@ -261,6 +261,7 @@ class ServiceUnavailable(StepError):
     ``lost`` counts the attempts that were sent but whose reply never came whole: they may have been billed.
     """
 
+    exit_code = ExitCode.UNFINISHED
     retryable = True
 
     def __init__(self, message: str, *, hint: str = "", lost: int = 0) -> None:

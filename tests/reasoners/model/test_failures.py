@@ -81,6 +81,7 @@ def test_what_may_pass_is_tried_once_more_and_a_server_that_never_answered_is_do
     with pytest.raises(errors.ServiceUnavailable) as caught:
         ask(reasoner, QUESTIONS["reading"])
     assert len(script.requests) == 2
+    assert caught.value.exit_code == 3
     assert caught.value.outage is not None
     assert not caught.value.outage.was_up
 
