@@ -256,7 +256,7 @@ def test_several_folders_are_searched_as_one(docs: Path, tmp_path: Path) -> None
     (other / "kiln.1").write_text(".TH KILN 1\n.SH OPTIONS\n.TP\n.B \\-\\-glaze\nFires the porcelain twice.\n")
     folder = PassageSearch(tmp_path / "several.sqlite", [docs, other, tmp_path / "gone"])
     (hit,) = hits(folder, "porcelain")
-    assert hit.url == "corpus:@other/kiln.1#glaze"
+    assert hit.url.partition("#")[0] == "corpus:@other/kiln.1"
     assert "Fires the porcelain twice." in read(folder, hit.url).text
     assert "@gone" in {problem.path for problem in folder.refresh().problems}
 

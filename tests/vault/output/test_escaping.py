@@ -125,7 +125,7 @@ def _check_note(written: str, note: Note) -> None:
     assert {*found.embeds} <= {PICTURE}
     assert not any((found.images, found.tags, found.html))
     assert all(prose(formula) == formula for formula in found.maths), "only harmless formulas"
-    assert set(found.fences) <= {"```mermaid", "```yaml"}
+    assert set(found.fences) <= {"```mermaid", "```yaml", "```"}, "a picture, properties, a quote that looks like code"
     assert set(found.blocks) == _blocks_of(note)
     assert set(found.callouts) <= CALLOUTS
     assert all(re.match(r"https?://|mailto:", url) for url in found.addresses)
@@ -139,6 +139,7 @@ def _check_note(written: str, note: Note) -> None:
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.one_of(st.sampled_from(HOSTILE), anything))
+@example(";\n")  # a line of code
 @example("a`b a #tag/nested b")  # twice on one line, it has a tag in what is code then
 def test_hostile_text_in_every_field_changes_nothing_that_a_note_does(
     tmp_path_factory: pytest.TempPathFactory, text: str
