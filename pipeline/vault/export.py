@@ -225,16 +225,8 @@ def converted(data: bytes, form: str, about: Mapping[str, str]) -> bytes:
     with tempfile.TemporaryDirectory(prefix="research-") as folder:
         source, out = Path(folder) / "source.html", Path(folder) / f"out.{form}"
         write(source, data)
-        command = [
-            program,
-            "--from",
-            "csljson" if form == "bibtex" else _COMMONMARK,
-            "--to",
-            form,
-            "--output",
-            str(out),
-            str(source),
-        ]
+        reads = "csljson" if form == "bibtex" else _COMMONMARK
+        command = [program, "--from", reads, "--to", form, "--output", str(out), str(source)]
         command += [f"--metadata={name}={value}" for name, value in about.items()]
         if is_page:
             command = [program, "--headless=new", "--disable-gpu", "--no-first-run", "--no-pdf-header-footer"]
