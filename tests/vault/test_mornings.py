@@ -36,12 +36,12 @@ def test_the_front_page_stays_short_however_much_there_is(tmp_path: Path) -> Non
             store, id=f"2026-11-21-x-{number:04d}", query=f"Why {number}?", query_id=f"q{number}", tags=(f"t{number}", "all")
         )
         begun.begin().failed()
-    stories = [Story(store, id=f"2026-11-22-y-{one}", query=f"What of {one}?", query_id=f"y{one}") for one in range(7)]
+    stories = [Story(store, id=f"2026-11-22-y-{one}", query=f"What of {one}?", query_id=f"y{one}") for one in range(9)]
     night(store, *(story.whole() for story in stories), date="2026-11-22")
     place = built(tmp_path, store)
     home = place.note("Home").read_text()
-    assert ("|What of 2?" in home, "|What of 3?" in home, "- [[nights/2026-11-22|and 4 more]]" in home) == (True, False, True)
-    assert "|What of 6?" in _text(place, "nights/")
+    assert ("|What of 6?" in home, "|What of 7?" in home, " · [[nights/2026-11-22|and 2 more]]" in home) == (True, False, True)
+    assert "|What of 8?" in _text(place, "nights/")
     assert "- [[bases/sessions.base|35 more]]" in home
     assert "Topics: [[topics/topic-all|all]] · " in home
     assert "[[bases/topics.base|27 more]]" in home
