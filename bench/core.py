@@ -25,7 +25,7 @@ from pipeline.cli.main import COLLECTION
 from pipeline.domain.events.json_codec import ANY_EVENT, encode
 from pipeline.domain.report_parts import BEGINNING
 from pipeline.domain.session import ResearchSession, record_of
-from pipeline.domain.state import SessionState, workers_in_order
+from pipeline.domain.session_state import SessionState, workers_in_order
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.store.file_store import FileStore

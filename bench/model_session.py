@@ -26,7 +26,7 @@ from bench.careful_model import QUERY, said
 from bench.chat_server import MODEL, Body, Prefixes, prompt_of, schema_of, serving
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.session import state_of
-from pipeline.domain.state import SessionState
+from pipeline.domain.session_state import SessionState
 from pipeline.store.file_store import FileStore
 from pipeline.text.cleaning import tokens
 from tests.standin.prompt import read_prompt

@@ -20,7 +20,7 @@ from pathlib import Path
 from bench.by_hand import readable
 from pipeline.documents.extract import extract
 from pipeline.domain.reasoner_questions import Check, CheckedSentence, CheckQuestion
-from pipeline.domain.values import Fact
+from pipeline.domain.research_values import Fact
 from pipeline.errors import ResearchError
 from pipeline.reasoners.model.capabilities import Capabilities
 from pipeline.reasoners.model.json_reply import parse_reply

@@ -21,9 +21,9 @@ from typing import Any
 import yaml
 
 from pipeline.documents.extractor import Extractor
-from pipeline.domain.values import Hit
+from pipeline.domain.research_values import Hit
 from pipeline.search.index import FILE
-from pipeline.search.local_model import LocalEmbedder, minilm
+from pipeline.search.local_embedder import LocalEmbedder, minilm
 from pipeline.search.passage_search import PassageSearch
 from pipeline.search.vectors import Meaning
 

@@ -181,7 +181,7 @@ def make(vault: Path, out: Path) -> None:
     import gc
 
     from pipeline.cli.main import COLLECTION
-    from pipeline.site.build import build_site
+    from pipeline.site.build_if_changed import build_site
     from pipeline.site.paths import Folders
 
     gc.set_threshold(*COLLECTION)

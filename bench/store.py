@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from pipeline.domain.events.records import Record
+from pipeline.domain.events.stream_records import Record
 from pipeline.store.file_store import FileStore
 from pipeline.store.segments import ZEROS, parse, seal
 

@@ -20,7 +20,7 @@ from pipeline.net.calls_and_replies import Again, Call, Good, Refused, Reply, Ve
 from pipeline.net.client import HttpClient, Policy
 from pipeline.net.guard import AddressGuard
 from pipeline.reasoners.model.calls import call_of
-from pipeline.reasoners.model.replies import Content, meaning_of
+from pipeline.reasoners.model.completion_replies import Content, meaning_of
 from pipeline.search.providers import PROVIDER_BY_NAME, Arxiv, WebSearch, web_search
 from pipeline.text.redaction import Redaction, Secret
 

@@ -25,11 +25,11 @@ from pipeline.domain.reasoner_questions import (
     TalkQuestion,
     TalkReply,
 )
+from pipeline.domain.research_values import Cost, Hit, ResearchConfig
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState
-from pipeline.domain.values import Cost, Hit, ResearchConfig
+from pipeline.domain.session_state import SessionState
 from pipeline.engine.recorder import Recorder
-from pipeline.engine.stopping import RunContext
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.errors import SearchFailed
 from pipeline.ports import Answer, EventStore, Page, SearchResult
 from pipeline.research import StepContext

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from pipeline.domain.events.records import Kind, Record, kind_of
+from pipeline.domain.events.stream_records import Kind, Record, kind_of
 from pipeline.errors import EventRejected, ObjectMissing, VersionConflict
 from pipeline.store.base_store import StoredStreams
 from pipeline.text.cleaning import digest_of

@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
+from pipeline.batch.batch_runner import Batch
 from pipeline.batch.due_queries import decide
 from pipeline.batch.night_result import BatchResult
 from pipeline.batch.session_index import SessionIndex
-from pipeline.batch.session_pool import Batch
 from pipeline.config.queue_schema import Limits, ModelChoice, Query, Queue, Settings
 from pipeline.config.services import config_for
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.records import Record
+from pipeline.domain.events.stream_records import Record
+from pipeline.domain.research_values import ResearchConfig
 from pipeline.domain.session import ResearchSession, summary_of
-from pipeline.domain.state import SessionState, Status
-from pipeline.domain.values import ResearchConfig
+from pipeline.domain.session_state import SessionState, Status
 from pipeline.errors import LogDamaged
 from pipeline.ports import SearchResult
 from pipeline.research import StepContext

@@ -9,8 +9,8 @@ from typing import Any
 from pipeline.domain import fold
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.records import Record
-from pipeline.domain.state import SessionState
+from pipeline.domain.events.stream_records import Record
+from pipeline.domain.session_state import SessionState
 from pipeline.engine.loop import run_session
 from tests.fakes import Journal, MemoryStore, begun, context_for, step_context_for
 

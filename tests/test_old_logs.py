@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pipeline.domain import fold
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode, encode
-from pipeline.domain.state import Iteration, SessionState, Worker
-from pipeline.domain.values import Fact, Paragraph, ReportSection, Sentence
+from pipeline.domain.research_values import Fact, Paragraph, ReportSection, Sentence
+from pipeline.domain.session_state import Iteration, SessionState, Worker
 from tests.recorded import SMALL, stream
 
 NEW = {"statistics", "languages", "missing", "nearest", "doubted", "kind", "path", "lead", "start"}

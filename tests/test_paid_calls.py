@@ -9,9 +9,9 @@ from pipeline.domain.budget import CombinedBudget
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.reasoner_questions import Question, Reply
+from pipeline.domain.research_values import Cost
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import cost_of
-from pipeline.domain.values import Cost
+from pipeline.domain.session_state import cost_of
 from pipeline.engine.loop import run_session
 from pipeline.ports import Answer
 from pipeline.research import StepContext

@@ -17,9 +17,9 @@ import yaml
 
 from bench.evaluate.questions import Question, QuestionSet
 from pipeline.config.settings import load_workspace
+from pipeline.domain.research_values import Fact, Sentence
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState
-from pipeline.domain.values import Fact, Sentence
+from pipeline.domain.session_state import SessionState
 from pipeline.errors import ResearchError, UsageError
 from pipeline.text.cleaning import normalised, slug
 from pipeline.wiring.store_adapters import file_store

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 from pipeline.batch.session_index import SessionIndex
 from pipeline.config.queue_file import distinct_id
 from pipeline.config.queue_schema import Query, Queue
-from pipeline.domain.events.records import begin_of, is_about
+from pipeline.domain.events.stream_records import begin_of, is_about
 from pipeline.domain.summary import Summary, is_tagged
 from pipeline.errors import LogError, LogUnreadable, SchemaTooNew, UsageError
 from pipeline.text.cleaning import same_question, slug

@@ -17,15 +17,15 @@ from typing import Any
 from pipeline.batch.due_queries import cause_of, states_of_builds
 from pipeline.domain.events import night_events as n
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.records import begin_of
 from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.events.stream_records import begin_of
 from pipeline.domain.memory import cost_of_calls
+from pipeline.domain.research_values import Cost, minus, total
 from pipeline.domain.session import state_of
-from pipeline.domain.state import SessionState, cost_of, outcome_of, seconds_between, working_seconds
+from pipeline.domain.session_state import SessionState, cost_of, outcome_of, seconds_between, working_seconds
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import talk_of
-from pipeline.domain.values import Cost, minus, total
-from pipeline.engine.stopping import SIGNALLED
+from pipeline.engine.stop_and_clock import SIGNALLED
 from pipeline.errors import LOG_TROUBLE, ExitCode, LogError, ResearchError, most_urgent
 from pipeline.ports import EventStore
 from pipeline.text.cleaning import one_line

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pipeline.domain.events.records import NO_TOMBSTONES, Tombstones, kind_of
+from pipeline.domain.events.stream_records import NO_TOMBSTONES, Tombstones, kind_of
 from pipeline.domain.summary import Summary, fold_id
 from pipeline.errors import LogDamaged, LogError
 from pipeline.ports import EventStore

@@ -7,12 +7,12 @@ import secrets
 
 from pipeline.batch.due_queries import Decision
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.records import stream_id
+from pipeline.domain.events.stream_records import stream_id
+from pipeline.domain.research_values import EarlierSession, Perspective, Recalled, ResearchConfig
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState, working_seconds
-from pipeline.domain.values import EarlierSession, Perspective, Recalled, ResearchConfig
+from pipeline.domain.session_state import SessionState, working_seconds
 from pipeline.engine.recorder import Recorder
-from pipeline.engine.stopping import RunContext
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.errors import CommandRefused, LogError
 from pipeline.ports import EventStore
 from pipeline.research.planning_and_searching import approval_of

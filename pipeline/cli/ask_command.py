@@ -20,12 +20,12 @@ from pipeline.config.queue_schema import question_fault
 from pipeline.config.services import reasoner_for
 from pipeline.config.settings import QUEUE_FILE
 from pipeline.domain.budget import Budget, Caps
-from pipeline.domain.events.records import stream_id
+from pipeline.domain.events.stream_records import stream_id
 from pipeline.domain.events.talk_events import Scope, TalkOpened
-from pipeline.domain.findings import page_of
+from pipeline.domain.pages_and_findings import page_of
+from pipeline.domain.research_values import EXTRACTIVE
 from pipeline.domain.talk import TalkScope, TalkState, Turn, latest_talk, read_talk, talk_scope
-from pipeline.domain.values import EXTRACTIVE
-from pipeline.engine.stopping import RunContext
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.engine.talk_loop import TalkContext, TalkLog, answer_question, finish_question
 from pipeline.errors import ExitCode, ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import PRINTED, Console, end

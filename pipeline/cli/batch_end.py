@@ -9,8 +9,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from pipeline.batch.consolidation import Consolidated
-from pipeline.batch.consolidation import consolidate as consolidate_sessions
+from pipeline.batch.memory_consolidation import Consolidated
+from pipeline.batch.memory_consolidation import consolidate as consolidate_sessions
 from pipeline.batch.night_result import account
 from pipeline.cli.command_parts import read_sessions, report_build_problems, try_builds
 from pipeline.cli.presentation import price
@@ -20,7 +20,7 @@ from pipeline.config.services import reasoner_for
 from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.night_events import VaultFailed
-from pipeline.domain.values import EXTRACTIVE
+from pipeline.domain.research_values import EXTRACTIVE
 from pipeline.engine.recorder import StreamLog
 from pipeline.errors import LogDamaged, LogError, UsageError
 from pipeline.ops.console_output import PRINTED, Console

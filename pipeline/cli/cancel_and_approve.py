@@ -14,7 +14,7 @@ from pipeline.cli.run_environment import environment_of
 from pipeline.config.queue_file import contents, invalid
 from pipeline.config.yaml_reading import Fault, Faults, fault_at, listing, nodes, record
 from pipeline.domain.events.session_events import ResearchCancelled
-from pipeline.domain.values import Perspective
+from pipeline.domain.research_values import Perspective
 from pipeline.ops.console_output import Console, end
 from pipeline.text.cleaning import slug
 from pipeline.wiring import log_writers

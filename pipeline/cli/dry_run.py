@@ -8,9 +8,9 @@ from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any
 
+from pipeline.batch.batch_runner import ends_at
 from pipeline.batch.due_queries import ANNOUNCED, Decision, split_at_limit
 from pipeline.batch.session_lifecycle import adopted_config, has_work_left
-from pipeline.batch.session_pool import ends_at
 from pipeline.cli.command_parts import report_left_out
 from pipeline.cli.researching import sessions_at_once
 from pipeline.cli.run_environment import Request, RunEnvironment, environment_of
@@ -21,7 +21,7 @@ from pipeline.research.page_reading import expected
 from pipeline.text.cleaning import one_line
 from pipeline.text.times import timestamp
 from pipeline.text.wording import first_few, money
-from pipeline.wiring import document_folders
+from pipeline.wiring import corpus_status
 from pipeline.wiring.session_adapters import AdapterFactory
 
 _REPLY_TOKENS = 1_000  # of a usual reply, the report's own words aside
@@ -51,7 +51,7 @@ def print_dry_run(console: Console, request: Request) -> None:
         "worst_usd": _least(limits.cost_usd, None if None in worst else round(sum(worst), 6)),
     }
     if any(entry["search"] == [LOCAL] for entry in entries):
-        document_folders.corpus_files(env.workspace)
+        corpus_status.corpus_files(env.workspace)
     console.data(_lines(plan, {decision.action: decision.word for decision in decisions}), plan)
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.batch.consolidation import due_sessions, read_memory
+from pipeline.batch.memory_consolidation import due_sessions, read_memory
 from pipeline.cli.batch_end import consolidate_now, print_failures
 from pipeline.cli.command_parts import bring_up_to_date, import_named, length, read_sessions, session_named
 from pipeline.cli.researching import in_its_night
 from pipeline.cli.run_environment import environment_of
 from pipeline.config.queue_schema import FOREVER
-from pipeline.domain.events.records import id_digest
+from pipeline.domain.events.stream_records import id_digest
 from pipeline.domain.session import ResearchSession
 from pipeline.errors import UsageError
 from pipeline.ops import forgetting

@@ -14,7 +14,7 @@ import click
 from pipeline.cli.command_parts import import_named, latest_session, session_named, workspace_store
 from pipeline.cli.presentation import log_line, repair_lines
 from pipeline.domain.events.json_codec import decode, decode_all, encode, refuse_unknown_types
-from pipeline.domain.events.records import KINDS, Record, kind_of
+from pipeline.domain.events.stream_records import KINDS, Record, kind_of
 from pipeline.domain.session import state_of
 from pipeline.domain.talk import talk_of
 from pipeline.errors import LOG_TROUBLE, ExitCode, LogError, StoreUnreachable, most_urgent

@@ -37,7 +37,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "log": ("log_commands", "Print the events of SESSION."),
         "why": ("reading_commands", "Show what a sentence of a report rests on."),
         "digest": ("reading_commands", "Print what a night found."),
-        "export": ("exchange_commands", "Write the report of SESSION, or its sources, to one file."),
+        "export": ("import_export_commands", "Write the report of SESSION, or its sources, to one file."),
     },
     "Upkeep": {
         "init": ("setup_commands", "Create a workspace with samples and templates."),
@@ -53,11 +53,11 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "consolidate": ("forget_commands", ""),
     },
     "Several machines and other programs": {
-        "merge": ("machine_commands", "Join sessions that two machines continued."),
-        "handoff": ("machine_commands", "Hand SESSION over to another machine."),
-        "import": ("exchange_commands", "Import the sessions of another program."),
-        "store": ("machine_commands", "Keep the event log in a PostgreSQL database."),
-        "work": ("machine_commands", "Research sessions of a distributed run."),
+        "merge": ("multi_machine_commands", "Join sessions that two machines continued."),
+        "handoff": ("multi_machine_commands", "Hand SESSION over to another machine."),
+        "import": ("import_export_commands", "Import the sessions of another program."),
+        "store": ("multi_machine_commands", "Keep the event log in a PostgreSQL database."),
+        "work": ("multi_machine_commands", "Research sessions of a distributed run."),
         "mcp": ("mcp_command", "Serve reports and quotes to other programs."),
     },
 }

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from contextlib import aclosing
 from datetime import UTC, datetime
 
+from pipeline.batch.batch_runner import ends_at
 from pipeline.batch.night_result import BatchResult
-from pipeline.batch.session_pool import ends_at
 from pipeline.cli.batch_end import answer_what_notes_ask, finish_batch
 from pipeline.cli.presentation import counts_line, happened, outcome_lines, troubles_of
 from pipeline.cli.researching import (
@@ -89,7 +89,7 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
             _log.error("what was ticked since the last build is not heeded", exc_info=error, extra=PRINTED)
         env = in_its_night(env, request)
         if request.distribute is not None:
-            from pipeline.cli.shared_night import distribute  # needs the extra `postgres`
+            from pipeline.cli.distributed_run import distribute  # needs the extra `postgres`
 
             account = run_async(run, distribute(run, env, decided, request))
             if not account:  # somebody asked to stop, and the night goes on
@@ -110,8 +110,8 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
             console.say(str(error), fg="yellow")
     if settings.notify.ntfy or settings.notify.webhook:
         from pipeline.cli.reading_commands import place_of
-        from pipeline.ops.alerts import post_digest
-        from pipeline.vault.notes.mornings import digest_of, heading_of, nights_in, text_of
+        from pipeline.ops.pings_and_digests import post_digest
+        from pipeline.vault.notes.nights_and_home import digest_of, heading_of, nights_in, text_of
 
         nights, unread = nights_in(env.store)
         found = digest_of(env.store, nights[-1], unread)

@@ -9,9 +9,10 @@ from pipeline.batch.due_queries import UP_TO_DATE
 from pipeline.domain.agenda import agenda, node_ended
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.import_events import ResearchImported
-from pipeline.domain.findings import facts_of, unused_facts
+from pipeline.domain.pages_and_findings import facts_of, unused_facts
+from pipeline.domain.research_values import Cost
 from pipeline.domain.session import counts_of, summary_of
-from pipeline.domain.state import (
+from pipeline.domain.session_state import (
     COUNTED_OUTCOMES,
     SessionState,
     cost_of,
@@ -22,7 +23,6 @@ from pipeline.domain.state import (
     working_seconds,
 )
 from pipeline.domain.summary import Summary
-from pipeline.domain.values import Cost
 from pipeline.errors import LOG_TROUBLE
 from pipeline.text.addresses import readable
 from pipeline.text.cleaning import clean, one_line

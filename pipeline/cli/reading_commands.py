@@ -19,7 +19,7 @@ from pipeline.domain.events.upkeep_events import NoteRated
 from pipeline.domain.evidence_trail import Why, value_of
 from pipeline.domain.evidence_trail import why as why_of
 from pipeline.domain.session import ResearchSession, state_at
-from pipeline.domain.state import OUTCOME_WORDS
+from pipeline.domain.session_state import OUTCOME_WORDS
 from pipeline.domain.summary import is_tagged
 from pipeline.errors import LogError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console
@@ -96,7 +96,13 @@ def _why_lines(found: Why, rated: dict[str, NoteRated]) -> Iterator[str]:
 @click.pass_obj
 def digest(console: Console, day: str | None, html: bool) -> None:
     """Print what a night found: what changed first, each answer in a sentence, how sure it is, what failed."""
-    from pipeline.vault.notes.mornings import digest_of, heading_of, html_of, nights_in, text_of  # templates take time to import
+    from pipeline.vault.notes.nights_and_home import (  # templates take time to import
+        digest_of,
+        heading_of,
+        html_of,
+        nights_in,
+        text_of,
+    )
 
     store = workspace_store(console.folder)
     nights, unread = nights_in(store)

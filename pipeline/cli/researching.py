@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from pipeline.batch.consolidation import Recaller
+from pipeline.batch.batch_runner import SESSIONS_AT_ONCE, Batch, with_limits
+from pipeline.batch.memory_consolidation import Recaller
 from pipeline.batch.night_result import spent_tonight
-from pipeline.batch.session_pool import SESSIONS_AT_ONCE, Batch, with_limits
 from pipeline.cli.command_parts import read_sessions
 from pipeline.cli.presentation import happened
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment
@@ -21,9 +21,9 @@ from pipeline.config.settings import Workspace
 from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.night_events import PassagesEmbedded
 from pipeline.domain.events.session_events import NO_EVIDENCE, EventBase, ResearchFailed, RunStarted
-from pipeline.domain.state import SessionState
-from pipeline.domain.values import Cost
-from pipeline.engine.stopping import Listener, RunContext, SteadyClock
+from pipeline.domain.research_values import Cost
+from pipeline.domain.session_state import SessionState
+from pipeline.engine.stop_and_clock import Listener, RunContext, SteadyClock
 from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask
 from pipeline.ops.unattended import UnattendedRun
 from pipeline.research import StepContext

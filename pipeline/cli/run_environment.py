@@ -15,16 +15,16 @@ from pipeline.cli.command_parts import read_sessions
 from pipeline.config.keys import Keys
 from pipeline.config.services import Documents, config_for
 from pipeline.config.settings import Workspace, keys_of, load_workspace, machine_of
-from pipeline.domain.events.records import begin_of, kind_of
+from pipeline.domain.events.stream_records import begin_of, kind_of
 from pipeline.ops.console_output import Console
 from pipeline.ports import EventStore
-from pipeline.wiring import document_folders
+from pipeline.wiring import corpus_status
 from pipeline.wiring.store_adapters import refuse_missing_log, store_of
 
 if TYPE_CHECKING:
     from pipeline.config.queue_schema import Query
     from pipeline.domain.budget import Budget
-    from pipeline.domain.values import Cost, ResearchConfig
+    from pipeline.domain.research_values import Cost, ResearchConfig
 
 _log = logging.getLogger("pipeline.cli.run_environment")
 
@@ -111,10 +111,10 @@ def environment_of(console: Console, request: Request = Request()) -> RunEnviron
     queue = workspace.queue
     if len(queue.settings.corpus) > 1:  # of one alone, the search says that it is missing
         why = "this folder of documents is missing or cannot be listed → correct settings: corpus:, or create it"
-        missing = tuple(f"{name}: {why}" for name in document_folders.unusable_folders(workspace))
+        missing = tuple(f"{name}: {why}" for name in corpus_status.unusable_folders(workspace))
         workspace = replace(workspace, queue=replace(queue, left_out=(*queue.left_out, *missing)))
     automatic = "auto" in (queue.settings.search, *(query.search for query in queue.queries))
-    documents = cache(lambda: document_folders.documents_in(workspace) if automatic else "")  # all are read: only for work
+    documents = cache(lambda: corpus_status.documents_in(workspace) if automatic else "")  # all are read: only for work
     if request.cost_usd is not None:
         limits = replace(queue.settings.limits, cost_usd=request.cost_usd)
         settings = replace(queue.settings, limits=limits)

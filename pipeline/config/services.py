@@ -17,7 +17,7 @@ from pipeline.errors import UsageError
 from pipeline.text.redaction import Secret
 
 if TYPE_CHECKING:
-    from pipeline.domain.values import ResearchConfig
+    from pipeline.domain.research_values import ResearchConfig
 
 SETTING = "proxy"
 _VARIABLES = {"https": ("HTTPS_PROXY", "ALL_PROXY"), "http": ("HTTP_PROXY", "ALL_PROXY")}
@@ -427,7 +427,9 @@ def config_for(query: Query, settings: Settings, keys: Keys | None = None, docum
     Raises:
         UsageError: query or settings name a model or a provider that is not set up.
     """
-    from pipeline.domain.values import ResearchConfig  # pydantic takes long to import, and a run with nothing due needs none
+    from pipeline.domain.research_values import (
+        ResearchConfig,  # pydantic takes long to import, and a run with nothing due needs none
+    )
 
     keys = Keys() if keys is None else keys
     reasoner = reasoner_for(settings, keys, query.model).name

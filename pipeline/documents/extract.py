@@ -23,7 +23,7 @@ from typing import BinaryIO, Literal, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from pipeline.documents.page_writer import megabytes, squash
-from pipeline.documents.text_reader import is_manual, mandoc, read_manual, read_text
+from pipeline.documents.text_and_manual_reader import is_manual, mandoc, read_manual, read_text
 from pipeline.errors import ReadFailed
 from pipeline.ports import Page
 

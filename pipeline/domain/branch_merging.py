@@ -19,13 +19,13 @@ from pipeline.domain.budget import CallHistory
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events import talk_events as t
 from pipeline.domain.events.json_codec import decode, decode_all
-from pipeline.domain.events.records import Branch, Record, kind_of, merge_run_id, moved
-from pipeline.domain.findings import facts_of
+from pipeline.domain.events.stream_records import Branch, Record, kind_of, merge_run_id, moved
+from pipeline.domain.pages_and_findings import facts_of
 from pipeline.domain.report_parts import BEGINNING
+from pipeline.domain.research_values import Cost, assumed, total
 from pipeline.domain.session import record_of, refusal, stamped, state_of
-from pipeline.domain.state import SessionState, expected_usd
+from pipeline.domain.session_state import SessionState, expected_usd
 from pipeline.domain.talk import apply, talk_of
-from pipeline.domain.values import Cost, assumed, total
 from pipeline.text.cleaning import digest_of
 
 _NOT_COMPARED = {"id", "session_id", "version", "at", "run_id", "cost", "exchange", "seconds"}

@@ -15,7 +15,7 @@ from pipeline.errors import BudgetSpent
 from pipeline.text.wording import counted
 
 if TYPE_CHECKING:
-    from pipeline.domain.values import Cost  # pydantic takes long to import, and the settings know caps
+    from pipeline.domain.research_values import Cost  # pydantic takes long to import, and the settings know caps
 
 _NANO = 1_000_000_000
 _DEARER = 5  # a received token costs about five times as much as a sent one at most providers

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.domain.findings import all_facts, contradictions, page_of
+from pipeline.domain.pages_and_findings import all_facts, contradictions, page_of
 from pipeline.domain.report_parts import kept_text
-from pipeline.domain.state import SUMMARY, SessionState, workers_in_order
-from pipeline.domain.values import CutSentence, Fact, Hit
+from pipeline.domain.research_values import CutSentence, Fact, Hit
+from pipeline.domain.session_state import SUMMARY, SessionState, workers_in_order
 from pipeline.text.cleaning import normalised
 from pipeline.text.questions import content_stems
 from pipeline.text.words import jaccard

@@ -6,13 +6,13 @@ import logging
 from dataclasses import replace
 from typing import Literal
 
-from pipeline.domain import state as s
+from pipeline.domain import session_state as s
 from pipeline.domain.budget import CallHistory
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.records import MERGE
+from pipeline.domain.events.stream_records import MERGE
 from pipeline.domain.events.upkeep_events import ResearchPruned
+from pipeline.domain.research_values import Cost
 from pipeline.domain.steps import CheckReport, PlainPlan, PlainReading, Plan, ReadPages, Step, WriteReport, parts_of
-from pipeline.domain.values import Cost
 
 _log = logging.getLogger("pipeline.domain.fold")
 _OF_THE_MODEL = (Plan, ReadPages, WriteReport, CheckReport)  # without one of them, a report may show passages

@@ -17,13 +17,13 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from pipeline.domain import values as v
+from pipeline.domain import research_values as v
 from pipeline.domain.events.night_events import SessionConsolidated
-from pipeline.domain.events.records import begin_of
 from pipeline.domain.events.session_events import Answered, CallSent, EventBase
-from pipeline.domain.findings import all_facts, disputed_facts, open_gaps, page_of
-from pipeline.domain.state import SessionState, asked_queries, cost_of, workers_in_order
-from pipeline.domain.values import Recalled, RecalledEpisode, RecalledStatement
+from pipeline.domain.events.stream_records import begin_of
+from pipeline.domain.pages_and_findings import all_facts, disputed_facts, open_gaps, page_of
+from pipeline.domain.research_values import Recalled, RecalledEpisode, RecalledStatement
+from pipeline.domain.session_state import SessionState, asked_queries, cost_of, workers_in_order
 from pipeline.text.questions import content_stems
 from pipeline.text.times import moment_of, timestamp
 from pipeline.text.words import jaccard, stems

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from pipeline.domain.values import AnswerKind, ContradictionKind, Fact, Hit, Perspective, Recalled, Value
+from pipeline.domain.research_values import AnswerKind, ContradictionKind, Fact, Hit, Perspective, Recalled, Value
 from pipeline.text.cleaning import clean
 
 

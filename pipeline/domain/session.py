@@ -9,12 +9,12 @@ from pipeline.domain import fold
 from pipeline.domain.agenda import agenda, node_ended, part_step
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all, encode
-from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.state import SessionState, cost_of, outcome_of, title_of, working_seconds
+from pipeline.domain.events.stream_records import Record
+from pipeline.domain.research_values import Paragraph, ReportSection
+from pipeline.domain.session_state import SessionState, cost_of, outcome_of, title_of, working_seconds
 from pipeline.domain.steps import FetchPage, SearchFor
 from pipeline.domain.summary import Summary
-from pipeline.domain.values import Paragraph, ReportSection
 from pipeline.errors import CommandRefused
 
 MAX_QUERY = 1_000

@@ -11,9 +11,9 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events import talk_events as t
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import Answered, EventBase
+from pipeline.domain.research_values import EXTRACTIVE, Cost, Fact, assumed, minus, total
 from pipeline.domain.session import StoredEvents
 from pipeline.domain.summary import Summary, is_tagged
-from pipeline.domain.values import EXTRACTIVE, Cost, Fact, assumed, minus, total
 from pipeline.errors import SessionUnknown
 
 

@@ -15,12 +15,12 @@ from functools import partial
 from pipeline.domain.agenda import agenda
 from pipeline.domain.budget import announce
 from pipeline.domain.events.session_events import Answered, BudgetExhausted, CallSent
+from pipeline.domain.research_values import Cost
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState, seconds_between, working_seconds
+from pipeline.domain.session_state import SessionState, seconds_between, working_seconds
 from pipeline.domain.steps import FetchPage, Step
-from pipeline.domain.values import Cost
 from pipeline.engine.recorder import Recorder, failed
-from pipeline.engine.stopping import RunContext
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.errors import AnswerInvalid, BudgetSpent, LogError, ProviderRefused, ResearchError, StepError
 from pipeline.ports import EventStore
 from pipeline.research import StepContext, StepResult

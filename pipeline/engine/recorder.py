@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 
 from pydantic_core import PydanticSerializationError
 
-from pipeline.domain.events.records import Kind, Record, stream_id
 from pipeline.domain.events.session_events import EventBase, StepFailed
+from pipeline.domain.events.stream_records import Kind, Record, stream_id
+from pipeline.domain.research_values import Cost
 from pipeline.domain.session import ResearchSession, record_of, stamped
-from pipeline.domain.values import Cost
-from pipeline.engine.stopping import RunContext
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.errors import AnswerInvalid, LogError, LogUnwritable, StepError
 from pipeline.ports import EventStore
 from pipeline.text.cleaning import digest_of, one_line

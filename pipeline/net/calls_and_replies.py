@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from urllib.parse import urlencode, urlsplit
 
 from pipeline.domain.budget import CombinedBudget, Reservation
-from pipeline.domain.values import Cost
+from pipeline.domain.research_values import Cost
 from pipeline.errors import Malformed
 
 

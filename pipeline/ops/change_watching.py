@@ -22,7 +22,7 @@ from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 from watchdog.observers.polling import PollingObserver
 
-from pipeline.domain.events.records import Kind, Record
+from pipeline.domain.events.stream_records import Kind, Record
 from pipeline.errors import LogError, StoreUnreachable
 from pipeline.ports import EventStore
 

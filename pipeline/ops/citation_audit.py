@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from pipeline.domain.state import SessionState
+from pipeline.domain.research_values import Fact
+from pipeline.domain.session_state import SessionState
 from pipeline.domain.talk import TalkState
-from pipeline.domain.values import Fact
 from pipeline.errors import ObjectMissing
 from pipeline.ports import EventStore
 from pipeline.text.cleaning import normalised

@@ -40,11 +40,11 @@ from pipeline.net.client import HttpClient, Policy
 from pipeline.net.guard import AddressGuard
 from pipeline.search.corpus_files import Corpus
 from pipeline.search.embedding_servers import EmbeddingClient
-from pipeline.search.local_model import files_of, missing_packages
+from pipeline.search.local_embedder import files_of, missing_packages
 from pipeline.text.cleaning import one_line
 from pipeline.text.times import moment_of
 from pipeline.text.wording import counted
-from pipeline.wiring import document_folders
+from pipeline.wiring import corpus_status
 from pipeline.wiring.session_adapters import client_of, documents_of, web_search_of
 from pipeline.wiring.store_adapters import (
     file_store,
@@ -159,7 +159,7 @@ def _reasoner(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
 
 def _search(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
     settings = workspace.queue.settings
-    choice = searches_for(settings.search, settings, keys, document_folders.documents_in(workspace))
+    choice = searches_for(settings.search, settings, keys, corpus_status.documents_in(workspace))
     yield ok("search", f"{choice.words} ({choice.why})")
     if settings.search == "auto" and LOCAL in choice.names and len(choice.names) > 1:
         web = ", ".join(name for name in choice.names if name != LOCAL)
@@ -224,18 +224,18 @@ def _queries(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
 def _documents(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
     settings = workspace.queue.settings
     try:
-        wanted = LOCAL in searches_for(settings.search, settings, keys, document_folders.documents_in(workspace)).names
+        wanted = LOCAL in searches_for(settings.search, settings, keys, corpus_status.documents_in(workspace)).names
     except UsageError:
         wanted = False
     wanted = wanted or any(LOCAL in (query.search or ()) for query in workspace.queue.queries)
     try:
-        found, skipped = document_folders.corpus_files(workspace)
+        found, skipped = corpus_status.corpus_files(workspace)
     except CorpusUnusable as error:
         yield problem("documents", error.message, error.hint) if wanted else note("documents", "there is no folder of documents")
         return
     for missing in Corpus(workspace.corpora).unusable().values():
         yield problem("documents", missing.message, missing.hint) if wanted else note("documents", missing.message)
-    unusable = document_folders.unusable_folders(workspace)
+    unusable = corpus_status.unusable_folders(workspace)
     names = ", ".join(name for name in settings.corpus if name not in unusable)
     text = f"{counted(found, 'file')} in {names}" + (f", {skipped} skipped" if skipped else "")
     if wanted and not found:

@@ -18,16 +18,16 @@ from pipeline.batch.session_index import SessionIndex
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all, encode
-from pipeline.domain.events.records import FORGETTABLE, Kind, Record, id_digest, import_id, kind_of
+from pipeline.domain.events.stream_records import FORGETTABLE, Kind, Record, id_digest, import_id, kind_of
 from pipeline.domain.events.upkeep_events import ObjectsPruned, PruneEnded, ResearchPruned, SessionForgotten, SessionPruned
-from pipeline.domain.findings import all_facts, contradictions, open_gaps
+from pipeline.domain.pages_and_findings import all_facts, contradictions, open_gaps
+from pipeline.domain.research_values import Cost, Spent
 from pipeline.domain.session import counts_of, progress, state_of
-from pipeline.domain.state import SessionState, cost_of
+from pipeline.domain.session_state import SessionState, cost_of
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import read_talk
-from pipeline.domain.values import Cost, Spent
 from pipeline.engine.recorder import StreamLog, new_stream
-from pipeline.engine.stopping import RunContext
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.errors import LogDamaged, LogError, LogUnwritable
 from pipeline.ops import citation_audit
 from pipeline.ports import EventStore

@@ -19,11 +19,11 @@ from pipeline.batch.session_index import SessionIndex, read_all
 from pipeline.config.queue_file import add_query
 from pipeline.config.queue_schema import Query, Queue, question_fault
 from pipeline.config.settings import Workspace, keys_of, load_workspace
+from pipeline.domain.research_values import Fact
 from pipeline.domain.summary import Summary
-from pipeline.domain.values import Fact
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
 from pipeline.search.index import copy_index
-from pipeline.search.local_model import LocalEmbedder
+from pipeline.search.local_embedder import LocalEmbedder
 from pipeline.search.passage_search import PassageSearch
 from pipeline.search.vectors import Meaning
 from pipeline.system import files
@@ -35,7 +35,7 @@ from pipeline.text.words import jaccard
 from pipeline.wiring.store_adapters import index_file, local_model, store_of, summaries_of
 
 if TYPE_CHECKING:
-    from pipeline.domain.state import SessionState
+    from pipeline.domain.session_state import SessionState
 
 _RESULTS = 10
 _LONGEST_PAGE = 200_000  # characters of a source that are returned

@@ -6,18 +6,18 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from pipeline.domain.events.records import Kind, Record, Tombstones
+from pipeline.domain.events.stream_records import Kind, Record, Tombstones
 
 if TYPE_CHECKING:  # a store has no need of pydantic
     from pipeline.domain.reasoner_questions import Question, Reply
-    from pipeline.domain.values import Cost, FailedSide, Hit
+    from pipeline.domain.research_values import Cost, FailedSide, Hit
     from pipeline.text.ranking import TermStatistics
 
 A = TypeVar("A", bound="Reply")
 
 
 def _free() -> Cost:
-    from pipeline.domain.values import Cost
+    from pipeline.domain.research_values import Cost
 
     return Cost()
 

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pipeline.domain.events.upkeep_events import Rated
-from pipeline.domain.values import Fact, Hit
+from pipeline.domain.research_values import Fact, Hit
 from pipeline.text.cleaning import digest_of, normalised, one_line
 from pipeline.text.page_sections import Place
 from pipeline.text.passages import passages, without_open_end

@@ -13,12 +13,12 @@ from typing import Any
 from pipeline.domain.agenda import pages_to_read
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.upkeep_events import Rated
-from pipeline.domain.findings import page_of, survey_statistics
+from pipeline.domain.pages_and_findings import page_of, survey_statistics
 from pipeline.domain.reasoner_questions import Finding, ReadingQuestion, ShownPage, key_of
 from pipeline.domain.report_parts import INSTRUCTIONS, USUAL_WINDOW, window_of
-from pipeline.domain.state import SessionState, Worker, workers_in_order
+from pipeline.domain.research_values import Fact, Hit, Perspective, RejectedFact, ResearchConfig
+from pipeline.domain.session_state import SessionState, Worker, workers_in_order
 from pipeline.domain.steps import PlainReading, ReadPages
-from pipeline.domain.values import Fact, Hit, Perspective, RejectedFact, ResearchConfig
 from pipeline.reasoners.passages import ReadPage, choose
 from pipeline.research.planning_and_searching import new_queries, today_of
 from pipeline.research.quoted_facts import facts_and_rejected

@@ -8,7 +8,7 @@ from typing import Any
 
 from pipeline.domain import steps as s
 from pipeline.domain.events import session_events as e
-from pipeline.domain.state import SessionState
+from pipeline.domain.session_state import SessionState
 from pipeline.research import planning_and_searching, report_assembly
 from pipeline.research.step_context import StepContext, StepResult
 

@@ -14,10 +14,18 @@ from typing import Any
 from pipeline.config.services import LOCAL
 from pipeline.domain import steps as s
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import facts_of, may_be_read, page_of
+from pipeline.domain.pages_and_findings import facts_of, may_be_read, page_of
 from pipeline.domain.reasoner_questions import PlanQuestion
-from pipeline.domain.state import GIVES_ORDERS, SessionState, Worker, asked_queries, plan_of, search_nodes, workers_in_order
-from pipeline.domain.values import Gap, Hit, Perspective, Recalled, ResearchConfig
+from pipeline.domain.research_values import Gap, Hit, Perspective, Recalled, ResearchConfig
+from pipeline.domain.session_state import (
+    GIVES_ORDERS,
+    SessionState,
+    Worker,
+    asked_queries,
+    plan_of,
+    search_nodes,
+    workers_in_order,
+)
 from pipeline.errors import AnswerInvalid, ReadFailed
 from pipeline.ports import Page, SearchResult
 from pipeline.research.step_context import StepContext, StepResult, paid

@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from pipeline.domain.reasoner_questions import Finding
-from pipeline.domain.values import Fact, RejectedFact
+from pipeline.domain.research_values import Fact, RejectedFact
 from pipeline.reasoners.passages import ReadPage
 from pipeline.text.cleaning import clean, normalised, one_line
 from pipeline.text.model_orders import order_finder

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import product
 
+from pipeline.domain import research_values as v
 from pipeline.domain import steps as s
-from pipeline.domain import values as v
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import all_facts, chosen_pages, contradictions, open_gaps, page_of, query_of
+from pipeline.domain.pages_and_findings import all_facts, chosen_pages, contradictions, open_gaps, page_of, query_of
 from pipeline.domain.report_parts import items_of, kept_text
-from pipeline.domain.state import (
+from pipeline.domain.session_state import (
     SUMMARY,
     Failure,
     SearchDone,

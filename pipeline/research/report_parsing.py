@@ -12,8 +12,8 @@ from itertools import takewhile, zip_longest
 from textwrap import dedent
 from typing import Literal, NamedTuple
 
-from pipeline.domain.state import SUMMARY
-from pipeline.domain.values import BlockForm, Fact, Outcome, Paragraph, ReportSection, Sentence
+from pipeline.domain.research_values import BlockForm, Fact, Outcome, Paragraph, ReportSection, Sentence
+from pipeline.domain.session_state import SUMMARY
 from pipeline.text.cleaning import clean, one_line
 from pipeline.text.page_sections import OMITTED
 from pipeline.text.words import split_sentences

@@ -13,9 +13,9 @@ from itertools import count
 from types import MappingProxyType
 from typing import Any, Literal
 
-from pipeline.domain import values as v
+from pipeline.domain import research_values as v
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import all_facts, independent_source, open_gaps
+from pipeline.domain.pages_and_findings import all_facts, independent_source, open_gaps
 from pipeline.domain.reasoner_questions import Check, CheckedSentence, CheckQuestion, Clash, ReportQuestion, key_of
 from pipeline.domain.report_parts import (
     BEGINNING,
@@ -31,7 +31,7 @@ from pipeline.domain.report_parts import (
     keys_of,
     window_of,
 )
-from pipeline.domain.state import ReportPart, SessionState
+from pipeline.domain.session_state import ReportPart, SessionState
 from pipeline.domain.steps import CheckReport, MendReport, StartSynthesis, WriteReport
 from pipeline.research.planning_and_searching import today_of
 from pipeline.research.report_parsing import begins_item, plain_line, read_as, read_report

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from pipeline.domain.budget import CombinedBudget
-from pipeline.domain.values import Cost, FailedSide, total
+from pipeline.domain.research_values import Cost, FailedSide, total
 from pipeline.errors import CorpusUnusable, ProviderRefused, ResearchError, SearchFailed, StepError
 from pipeline.ports import Search, SearchResult
 from pipeline.text.cleaning import one_line

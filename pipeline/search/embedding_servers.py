@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from pipeline.domain.budget import paying
-from pipeline.domain.values import Cost, total
+from pipeline.domain.research_values import Cost, total
 from pipeline.errors import Malformed, ServiceFailed, ServiceUnavailable, StepError
 from pipeline.net.calls_and_replies import AttemptCharges, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
 from pipeline.net.client import HttpClient

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic_core import from_json
 
 from pipeline.documents.extractor import Extractor
-from pipeline.domain.values import Cost, FailedSide, Hit, total
+from pipeline.domain.research_values import Cost, FailedSide, Hit, total
 from pipeline.errors import CorpusUnusable, IndexRefused, LogError, ObjectMissing, ReadFailed, StepError
 from pipeline.ports import EventStore, FoundPassages, Page, SearchResult, StoredPage
 from pipeline.search.corpus_files import Corpus, FoundFile, SkippedFile, contents, printable

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 from pipeline.domain.budget import announce_call
-from pipeline.domain.values import Cost, Hit
+from pipeline.domain.research_values import Cost, Hit
 from pipeline.errors import Malformed, SearchFailed, ServiceFailed, ServiceUnavailable
 from pipeline.net.calls_and_replies import Again, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status, loop_time
 from pipeline.net.client import HttpClient

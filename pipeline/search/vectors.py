@@ -1,9 +1,10 @@
 """Ranks passages by meaning: keeps the vectors of a scope's passages complete, and compares them with the query's.
 
-A model in this process (``local_model``) and a server (``embedding_servers``) give vectors in the same way. They are kept in the
-index as soon as they have come, so a run that is killed goes on where it was, and asks for none of them twice. A vector is kept
-in one byte a number. The nearest are found in two passes, without a numeric library: each vector's *signature*, one bit a number,
-selects some hundred, and these are compared number by number. Over 10,000 passages that takes less than a tenth of a second.
+A model in this process (``local_embedder``) and a server (``embedding_servers``) give vectors in the same way. They are kept in
+the index as soon as they have come, so a run that is killed goes on where it was, and asks for none of them twice. A vector is
+kept in one byte a number. The nearest are found in two passes, without a numeric library: each vector's *signature*, one bit a
+number, selects some hundred, and these are compared number by number. Over 10,000 passages that takes less than a tenth of a
+second.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from heapq import nsmallest
 from operator import mul
 from typing import Protocol, TypeAlias, TypeVar
 
-from pipeline.domain.values import Cost, FailedSide, total
+from pipeline.domain.research_values import Cost, FailedSide, total
 from pipeline.errors import ServiceFailed, ServiceUnavailable, StepError
 from pipeline.search.index import Index, Scope, key_of
 from pipeline.text.cleaning import one_line

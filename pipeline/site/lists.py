@@ -14,7 +14,7 @@ from itertools import groupby
 from operator import itemgetter
 from urllib.parse import unquote, urlsplit
 
-from pipeline.site.pages import Counted, Link, ListPage, Site, SitePage, TagsPage, breadcrumbs
+from pipeline.site.page_values import Counted, Link, ListPage, Site, SitePage, TagsPage, breadcrumbs
 from pipeline.site.paths import BROWSE, LISTS, NAMES, PLURALS, encoded, list_page, page_of, root_of, tag_list
 from pipeline.site.vault_reading import Notes, Record, tag_page
 from pipeline.text.cleaning import clean, digest_of

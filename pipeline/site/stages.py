@@ -18,7 +18,7 @@ from pathlib import Path
 from pipeline.errors import SystemRefused
 from pipeline.site import lists, paths, public, search
 from pipeline.site.note_to_html import Draft, read_into
-from pipeline.site.pages import Composer, Layout, Site
+from pipeline.site.page_values import Composer, Layout, Site
 from pipeline.site.paths import HOME, Folders, SiteReport, page_of, read
 from pipeline.site.vault_reading import Notes, Record, body_of, read_note, unpacked
 from pipeline.system.files import write_new

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from pipeline.domain.events.records import FORGETTABLE, NO_TOMBSTONES, Kind, Record, Tombstones, kind_of, tombstones_of
+from pipeline.domain.events.stream_records import FORGETTABLE, NO_TOMBSTONES, Kind, Record, Tombstones, kind_of, tombstones_of
 from pipeline.errors import EventRejected
 from pipeline.ports import Objects
 from pipeline.store.segments import envelope_of

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.records import FORGETTABLE, KINDS, Kind, kind_of
+from pipeline.domain.events.stream_records import FORGETTABLE, KINDS, Kind, kind_of
 from pipeline.errors import LogError, LogUnreadable, ObjectMissing
 from pipeline.store.layout import Layout, is_plain, is_shared, object_path, segment_path, stream_of
 from pipeline.store.objects import FileObjects, opened

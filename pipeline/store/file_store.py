@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.domain.events.records import Kind, Record, kind_of
+from pipeline.domain.events.stream_records import Kind, Record, kind_of
 from pipeline.errors import EventRejected, LogDamaged, LogError, LogUnwritable, VersionConflict
 from pipeline.store.base_store import StoredStreams
 from pipeline.store.layout import Layout

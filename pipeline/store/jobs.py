@@ -26,7 +26,7 @@ from pgqueuer.queries import Queries
 from psycopg.rows import dict_row
 
 from pipeline.errors import StoreUnreachable, UsageError
-from pipeline.ports.distribution import Do, Takes
+from pipeline.ports.night_jobs import Do, Takes
 from pipeline.store.postgres_database import Connection, Database
 
 LOOK_S = 1.0  # between two looks at an empty queue

@@ -25,7 +25,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pipeline.domain.events.records import KINDS, Kind, kind_of
+from pipeline.domain.events.stream_records import KINDS, Kind, kind_of
 from pipeline.errors import LogUnreadable
 from pipeline.system import files
 

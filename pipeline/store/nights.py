@@ -19,9 +19,9 @@ from pgqueuer.queries import SyncQueries
 from psycopg.types.json import Jsonb
 
 from pipeline.domain.budget import Budget, Caps, nano_usd
-from pipeline.domain.values import Cost
+from pipeline.domain.research_values import Cost
 from pipeline.errors import BudgetSpent, LogError, VersionConflict
-from pipeline.ports.distribution import BUILD, CLOSE, WORKER, Night, NightJob
+from pipeline.ports.night_jobs import BUILD, CLOSE, WORKER, Night, NightJob
 from pipeline.store.postgres_database import Connection, Database
 
 LOOK_S = 0.5  # at most, between two looks whether a turn is free

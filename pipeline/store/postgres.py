@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.domain.events.records import Kind, Record, kind_of
+from pipeline.domain.events.stream_records import Kind, Record, kind_of
 from pipeline.errors import EventRejected, ObjectMissing, VersionConflict, WorkspaceLocked, WriterReplaced
 from pipeline.store.base_store import StoredStreams
 from pipeline.store.layout import Layout, is_shared, segment_name, segment_path

@@ -32,7 +32,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pipeline.domain.events.records import MERGE, Branch, Record, merge_run_id
+from pipeline.domain.events.stream_records import MERGE, Branch, Record, merge_run_id
 from pipeline.errors import EventRejected, LogDamaged, LogForked, LogUnreadable
 from pipeline.store.layout import Layout, is_plain
 from pipeline.system.files import read_bytes

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from pipeline.domain.events.records import KINDS, Kind, Tombstones, kind_of, tombstones_of
+from pipeline.domain.events.stream_records import KINDS, Kind, Tombstones, kind_of, tombstones_of
 from pipeline.errors import LogUnreadable, LogUnwritable, ObjectMissing
 from pipeline.store.file_store import FileStore
 from pipeline.store.layout import Layout, object_path, segment_path

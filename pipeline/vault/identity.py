@@ -17,13 +17,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.records import Tombstones
 from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.events.stream_records import Tombstones
 from pipeline.domain.events.upkeep_events import NoteHidden, NoteMoved, NoteShown, Ratings
 from pipeline.ports import EventStore
 from pipeline.system.folders import Obstacle, Tree, all_folders, is_seen
 from pipeline.text.cleaning import digest_of
-from pipeline.text.hidden_links import targets_of, without_blocks
+from pipeline.text.without_hidden_notes import targets_of, without_blocks
 from pipeline.vault.build_cache import OWN, Files, Kept, KnownNote
 from pipeline.vault.note import ATTIC
 from pipeline.vault.output.escaping import WIKILINK, inert

@@ -27,15 +27,15 @@ from pipeline.domain.events import night_events as n
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.records import Kind, kind_of
 from pipeline.domain.events.session_events import PageRead
+from pipeline.domain.events.stream_records import Kind, kind_of
 from pipeline.domain.events.upkeep_events import Rated, Ratings
-from pipeline.domain.findings import disputed_facts, news_of, open_gaps, shown_sources
+from pipeline.domain.pages_and_findings import disputed_facts, news_of, open_gaps, shown_sources
+from pipeline.domain.research_values import Cost, Fact, Sentence, SourceChange, minus, total
 from pipeline.domain.session import state_of, summary_of
-from pipeline.domain.state import SessionState, workers_in_order
+from pipeline.domain.session_state import SessionState, workers_in_order
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import TalkState, Turn, read_talk
-from pipeline.domain.values import Cost, Fact, Sentence, SourceChange, minus, total
 from pipeline.errors import GONE, LogError, LogUnreadable
 from pipeline.ports import EventStore
 from pipeline.text.addresses import DOCUMENTS, path_of

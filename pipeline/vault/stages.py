@@ -20,7 +20,7 @@ from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.upkeep_events import NoteRated
-from pipeline.domain.state import workers_in_order
+from pipeline.domain.session_state import workers_in_order
 from pipeline.domain.talk import Turn
 from pipeline.errors import LogError, SystemRefused, TemplateInvalid
 from pipeline.ports import EventStore
@@ -32,7 +32,7 @@ from pipeline.vault.build_cache import OWN, SETTLED, BuildReport, Kept, KnownNot
 from pipeline.vault.identity import Identity, Places, read_decisions, relink
 from pipeline.vault.model import Beside, Card, Reading, Values, VaultModel, asked_by_owner, model_of, rated_for
 from pipeline.vault.note import ID, Kind, Note, block_id, grouped
-from pipeline.vault.notes.mornings import home_note, night_note, picture, topic_note, topics_of
+from pipeline.vault.notes.nights_and_home import home_note, night_note, picture, topic_note, topics_of
 from pipeline.vault.notes.parts import asked_rows, best_link
 from pipeline.vault.notes.research import file_of, import_note, report_note, session_note, source_note, worker_note
 from pipeline.vault.output.templates import Renderer

@@ -14,11 +14,11 @@ from pipeline import __version__
 from pipeline.config.keys import Keys, usable_store
 from pipeline.config.services import secrets_of
 from pipeline.config.settings import Workspace, machine_of, store_address
-from pipeline.domain.events.records import stream_id
 from pipeline.domain.events.session_events import EventBase, RunStarted
+from pipeline.domain.events.stream_records import stream_id
 from pipeline.domain.events.upkeep_events import NoteRated
 from pipeline.domain.session import record_of, stamped
-from pipeline.engine.stopping import Listener, RunContext
+from pipeline.engine.stop_and_clock import Listener, RunContext
 from pipeline.errors import UsageError
 from pipeline.store.file_store import FileStore
 from pipeline.text.redaction import Redaction

@@ -32,8 +32,8 @@ from pipeline.config.workspace_starter import source
 from pipeline.documents.extractor import Extractor
 from pipeline.domain.budget import Budget, Caps, CombinedBudget, paying
 from pipeline.domain.events.night_events import PassagesEmbedded
-from pipeline.domain.state import SessionState, cost_of
-from pipeline.domain.values import Cost, ResearchConfig
+from pipeline.domain.research_values import Cost, ResearchConfig
+from pipeline.domain.session_state import SessionState, cost_of
 from pipeline.errors import CorpusUnusable, SearchFailed, StepError
 from pipeline.net.client import SERVICES, HttpClient, Policy
 from pipeline.net.guard import AddressGuard
@@ -42,7 +42,7 @@ from pipeline.ports import EventStore, Fetch, FoundPassages, Page, Reasoner, Sea
 from pipeline.research import StepContext
 from pipeline.search.combined_searches import FallbackChain, Member, MeteredSearch, OwnAndWeb
 from pipeline.search.embedding_servers import EmbeddingClient, Reranker
-from pipeline.search.local_model import LocalEmbedder, files_of
+from pipeline.search.local_embedder import LocalEmbedder, files_of
 from pipeline.search.passage_search import IndexReport, PassageSearch
 from pipeline.search.providers import WebSearch, web_search
 from pipeline.search.vectors import Meaning, VectorModel

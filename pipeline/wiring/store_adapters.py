@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 from pipeline.config.keys import Keys, shown_store
 from pipeline.config.queue_schema import Settings
 from pipeline.config.settings import store_address, store_password
-from pipeline.domain.events.records import Branch, Record
+from pipeline.domain.events.stream_records import Branch, Record
 from pipeline.errors import LogDamaged, LogError, SchemaTooNew, UsageError
 from pipeline.ports import EventStore
 from pipeline.store.file_store import FileStore
@@ -71,7 +71,7 @@ def index_file(folder: Path) -> Path:
 
 def local_model(settings: Settings, keys: Keys, folder: Path) -> VectorModel | None:
     """Return the model in this process that the workspace in ``folder`` uses; None for a server, or for words alone."""
-    from pipeline.search.local_model import minilm, missing_packages
+    from pipeline.search.local_embedder import minilm, missing_packages
     from pipeline.search.vectors import VectorModel
 
     choice = settings.embeddings

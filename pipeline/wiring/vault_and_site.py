@@ -16,13 +16,13 @@ from pipeline.config.settings import Workspace
 from pipeline.config.vault_queue import QUEUE_NOTE, linked
 from pipeline.domain.summary import Summary
 from pipeline.errors import SystemRefused, TemplateInvalid, UsageError
-from pipeline.site import build as site
+from pipeline.site import build_if_changed as site
 from pipeline.site.paths import Folders, SiteReport
 from pipeline.system.folders import Obstacle, Tree
 from pipeline.text.cleaning import spelling_free
 from pipeline.vault import BuildReport, build_vault
-from pipeline.vault.build import Mode
 from pipeline.vault.build_cache import notes_in, paths_of
+from pipeline.vault.build_if_changed import Mode
 from pipeline.wiring.store_adapters import refuse_missing_log, store_of, summaries_of
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def source_notes(folder: Path, urls: Iterable[str]) -> dict[str, str]:
 
 
 def build_site(folder: Path, url: str, vault: BuildReport | None = None, *, everything: bool = False) -> SiteReport:
-    """Bring the site up to date with the vault; ``url`` as in ``pipeline.site.build.build_site``.
+    """Bring the site up to date with the vault; ``url`` as in ``pipeline.site.build_if_changed.build_site``.
 
     ``vault`` is the report of the vault's build just before.
 

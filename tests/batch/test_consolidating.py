@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from pipeline.batch.consolidation import Consolidated, consolidate, read_memory
+from pipeline.batch.memory_consolidation import Consolidated, consolidate, read_memory
 from pipeline.batch.session_index import read_all
 from pipeline.domain.events import session_events as e
 from tests.fakes import MemoryStore, context_for

@@ -9,14 +9,14 @@ from typing import TypeVar, cast
 
 import pytest
 
-from pipeline.batch.consolidation import Consolidated, consolidate, memory_events, read_memory, supported_sentences
+from pipeline.batch.memory_consolidation import Consolidated, consolidate, memory_events, read_memory, supported_sentences
 from pipeline.batch.session_index import read_all
 from pipeline.domain.budget import Budget, Caps, CombinedBudget, announce
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import CallSent, EventBase, StepFailed
 from pipeline.domain.memory import cost_of_calls
 from pipeline.domain.reasoner_questions import EpisodeQuestion, EpisodeText, Question, Reply
-from pipeline.domain.values import Cost, Fact, Sentence
+from pipeline.domain.research_values import Cost, Fact, Sentence
 from pipeline.errors import ProviderRefused, StepError
 from pipeline.ports import Answer
 from tests.fakes import MemoryStore, context_for

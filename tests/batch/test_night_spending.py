@@ -10,9 +10,9 @@ from pipeline.batch.night_result import spent_tonight
 from pipeline.batch.session_index import read_all
 from pipeline.domain.events.night_events import BatchStarted, PassagesEmbedded
 from pipeline.domain.events.session_events import CallSent
+from pipeline.domain.research_values import Cost
 from pipeline.domain.session import record_of, stamped
-from pipeline.domain.state import cost_of
-from pipeline.domain.values import Cost
+from pipeline.domain.session_state import cost_of
 from pipeline.text.times import night_of, night_start, timestamp
 from tests.fakes import START, MemoryStore
 from tests.nights import bench, query, queue, sessions

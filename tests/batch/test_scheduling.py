@@ -17,14 +17,14 @@ from pipeline.batch.due_queries import Selection, archived, decide
 from pipeline.batch.session_index import SessionIndex
 from pipeline.config.queue_file import distinct_id
 from pipeline.config.queue_schema import Query
+from pipeline.domain.research_values import ResearchConfig
 from pipeline.domain.session import summary_of
-from pipeline.domain.state import SessionState, Status
+from pipeline.domain.session_state import SessionState, Status
 from pipeline.domain.summary import Summary
-from pipeline.domain.values import ResearchConfig
 from pipeline.errors import LogDamaged, LogError
 from pipeline.text.cleaning import slug
 from pipeline.text.times import clock_at, moment_of, timestamp
-from pipeline.vault.notes.mornings import nights_in
+from pipeline.vault.notes.nights_and_home import nights_in
 from tests.nights import NOW, bench, known, last, query, queue
 
 DAMAGED: dict[str, LogError] = {"2020-01-01-pumps-1a2b": LogDamaged("line 3 was altered")}

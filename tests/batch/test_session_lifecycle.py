@@ -10,9 +10,9 @@ from pipeline.batch.due_queries import Decision
 from pipeline.batch.session_lifecycle import approve_plan, has_work_left, new_session, record_wish, reopen_session
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import ResearchCancelled
+from pipeline.domain.research_values import Perspective, ResearchConfig
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState
-from pipeline.domain.values import Perspective, ResearchConfig
+from pipeline.domain.session_state import SessionState
 from pipeline.errors import CommandRefused
 from tests.fakes import Journal, MemoryStore, context_for
 from tests.nights import bench, down, query, queue, searched_in_vain, sessions

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
+from pipeline.batch.batch_runner import with_limits
 from pipeline.batch.due_queries import Decision, decide
 from pipeline.batch.night_result import BatchResult
-from pipeline.batch.session_pool import with_limits
 from pipeline.config.queue_schema import Query
 from pipeline.domain.events import night_events as n
 from pipeline.domain.reasoner_questions import Question
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState
+from pipeline.domain.session_state import SessionState
 from pipeline.errors import BudgetSpent, LogUnwritable, ObjectMissing, ProviderRefused, SearchFailed, UsageError
 from pipeline.ports import Answer
 from pipeline.research import StepContext

@@ -21,11 +21,11 @@ pytest.importorskip("pgqueuer")
 import psycopg
 from click.testing import CliRunner
 
-from pipeline.batch import shared_night
+from pipeline.batch import night_worker
+from pipeline.batch.batch_runner import Batch
 from pipeline.batch.due_queries import ANYWHERE, decide
 from pipeline.batch.night_result import BatchResult, result_of
-from pipeline.batch.session_pool import Batch
-from pipeline.batch.shared_night import MOST_FRUITLESS, NightWorker, close_batch, open_night
+from pipeline.batch.night_worker import MOST_FRUITLESS, NightWorker, close_batch, open_night
 from pipeline.cli.main import cli
 from pipeline.config.queue_schema import ModelChoice, Queue
 from pipeline.config.services import config_for
@@ -33,10 +33,10 @@ from pipeline.domain.budget import Caps, SharedPart
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.night_events import BatchEnded
 from pipeline.domain.events.session_events import RunStarted
+from pipeline.domain.research_values import Cost
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState
-from pipeline.domain.values import Cost
-from pipeline.engine.stopping import RunContext
+from pipeline.domain.session_state import SessionState
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.errors import (
     BudgetSpent,
     LogUnwritable,
@@ -49,7 +49,7 @@ from pipeline.errors import (
     VersionConflict,
     WorkspaceLocked,
 )
-from pipeline.ports.distribution import BUILD, CLOSE, WORKER, Night, NightJob, Share, entry_of
+from pipeline.ports.night_jobs import BUILD, CLOSE, WORKER, Night, NightJob, Share, entry_of
 from pipeline.research import StepContext
 from pipeline.store.jobs import PgQueuerEngine
 from pipeline.store.nights import PostgresNights
@@ -508,8 +508,8 @@ def test_machines_that_are_not_set_up_for_a_session_are_no_loss_and_are_named_wh
         share = night.nights.take(name)
         assert share
         share.refuse("east", "no key for the model m")
-    monkeypatch.setattr(shared_night, "MOST_REFUSALS", 0)
-    monkeypatch.setattr(shared_night, "MOST_WAITS", waits)
+    monkeypatch.setattr(night_worker, "MOST_REFUSALS", 0)
+    monkeypatch.setattr(night_worker, "MOST_WAITS", waits)
 
     def refuse(_state: SessionState, _part: Any) -> Any:
         raise UsageError("no key for brave")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pipeline.vault.export import BROWSERS
+from pipeline.vault.report_export import BROWSERS
 from tests.browser.visiting import Site, Visitor, served
 from tests.vault.test_golden import golden_files
 

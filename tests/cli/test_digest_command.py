@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pipeline.vault.notes.mornings import WIDTH, digest_of, heading_of, html_of, nights_in, text_of
+from pipeline.vault.notes.nights_and_home import WIDTH, digest_of, heading_of, html_of, nights_in, text_of
 from tests.commanding import said, workspace_in
 from tests.fakes import MemoryStore
 from tests.vault.builders import Failing, Story, a_store, night

@@ -85,7 +85,7 @@ def test_references_come_on_stdout_or_in_a_file(workspace: Path, tmp_path: Path)
 
 
 def test_a_session_without_a_report_is_told(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.cli.exchange_commands.report_of", lambda _folder: lambda _session: "")
+    monkeypatch.setattr("pipeline.cli.import_export_commands.report_of", lambda _folder: lambda _session: "")
     done = said(workspace, "export", "harbour")
     assert done.code == 1
     assert "has no report" in done.err

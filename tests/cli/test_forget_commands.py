@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 
-from pipeline.batch.consolidation import read_memory
+from pipeline.batch.memory_consolidation import read_memory
 from pipeline.errors import LogUnwritable
 from pipeline.store.file_store import FileStore, StreamWriter
 from tests.commanding import said, workspace_in

@@ -20,7 +20,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode, encode
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.session import progress
-from pipeline.domain.state import SessionState
+from pipeline.domain.session_state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.errors import SearchFailed
 from pipeline.ops.console_output import Console

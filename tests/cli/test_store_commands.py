@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from pipeline.batch.consolidation import consolidation_of
+from pipeline.batch.memory_consolidation import consolidation_of
 from pipeline.engine.recorder import new_stream
 from pipeline.store.file_store import FileStore
 from pipeline.store.objects import FileObjects

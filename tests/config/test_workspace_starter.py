@@ -12,7 +12,7 @@ from pipeline.config.settings import load_workspace
 from pipeline.config.workspace_starter import TemplateUpdate, set_aside, update_templates
 from pipeline.errors import UsageError
 from pipeline.text.cleaning import digest_of
-from pipeline.wiring import document_folders
+from pipeline.wiring import corpus_status
 from tests.store.samples import files_in
 
 
@@ -47,7 +47,7 @@ def test_a_file_is_no_folder_for_a_workspace(tmp_path: Path) -> None:
 
 
 def documents(folder: Path) -> str:
-    return document_folders.documents_in(load_workspace(folder))
+    return corpus_status.documents_in(load_workspace(folder))
 
 
 def test_the_sample_documents_are_told_from_ones_own_by_name_and_bytes(tmp_path: Path) -> None:

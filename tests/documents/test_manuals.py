@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.documents import text_reader
+from pipeline.documents import text_and_manual_reader
 from pipeline.documents.extractor import Extractor
-from pipeline.documents.text_reader import read_manual
+from pipeline.documents.text_and_manual_reader import read_manual
 from pipeline.errors import ReadFailed
 
 PAGE = """.TH RSYNC 1 "2022-10-20"
@@ -20,7 +20,7 @@ Say more of what is done.
 .B \\-q
 Say less.
 """
-with_mandoc = pytest.mark.skipif(not text_reader.mandoc(), reason="mandoc is not installed")
+with_mandoc = pytest.mark.skipif(not text_and_manual_reader.mandoc(), reason="mandoc is not installed")
 
 
 @with_mandoc
@@ -33,7 +33,7 @@ def test_a_manual_page_is_read_by_mandoc() -> None:
 
 
 def test_without_mandoc_its_words_are_read_as_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_reader, "mandoc", lambda: "")
+    monkeypatch.setattr(text_and_manual_reader, "mandoc", lambda: "")
     text = read_manual(PAGE, "rsync").text
     assert "rsync - a fast, versatile tool" in text
     assert "-v , --verbose" in text.replace('"', "").replace("  ", " ") or "--verbose" in text

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.documents.text_reader import read_text
+from pipeline.documents.text_and_manual_reader import read_text
 
 
 def body(source: str) -> str:

@@ -16,9 +16,9 @@ from pipeline.domain import fold
 from pipeline.domain import steps as s
 from pipeline.domain.agenda import agenda
 from pipeline.domain.events import session_events as e
+from pipeline.domain.research_values import Gap, Hit
 from pipeline.domain.session import ResearchSession, stamped
-from pipeline.domain.state import SearchDone, SessionState
-from pipeline.domain.values import Gap, Hit
+from pipeline.domain.session_state import SearchDone, SessionState
 from pipeline.research import StepResult
 from pipeline.research.performing import perform, perform_pure
 from pipeline.research.planning_and_searching import find_gaps

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from pipeline.domain.branch_merging import joined
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode, decode_all
-from pipeline.domain.events.records import Branch, Record, merge_run_id
+from pipeline.domain.events.stream_records import Branch, Record, merge_run_id
+from pipeline.domain.research_values import Cost
 from pipeline.domain.session import record_of, stamped, state_of
-from pipeline.domain.state import SessionState
-from pipeline.domain.values import Cost
+from pipeline.domain.session_state import SessionState
 from pipeline.text.cleaning import digest_of
 from tests.recorded import records, stream
 

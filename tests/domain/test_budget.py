@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.domain.budget import Budget, CallHistory, Caps, CombinedBudget, Reservation
-from pipeline.domain.values import Cost
+from pipeline.domain.research_values import Cost
 from pipeline.errors import BudgetSpent
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.memory import consolidated
-from pipeline.domain.state import SessionState
+from pipeline.domain.session_state import SessionState
 from tests.fakes import MemoryStore
 from tests.vault.builders import Story
 

@@ -8,9 +8,9 @@ import pytest
 
 from pipeline.domain import fold
 from pipeline.domain.events import session_events as e
+from pipeline.domain.research_values import Paragraph, ReportSection, Sentence
 from pipeline.domain.session import MAX_QUERY, refusal
-from pipeline.domain.state import SessionState
-from pipeline.domain.values import Paragraph, ReportSection, Sentence
+from pipeline.domain.session_state import SessionState
 from tests.fakes import started
 from tests.recorded import SMALL, after, before, stream
 

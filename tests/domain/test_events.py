@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from pipeline.domain import fold
 from pipeline.domain.events import json_codec
 from pipeline.domain.events import session_events as e
-from pipeline.domain.state import SessionState
-from pipeline.domain.values import Cost
+from pipeline.domain.research_values import Cost
+from pipeline.domain.session_state import SessionState
 from pipeline.errors import LogDamaged, SchemaTooNew
 from pipeline.text.cleaning import clean
 from tests.recorded import records

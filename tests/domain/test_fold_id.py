@@ -25,7 +25,7 @@ def test_each_changed_source_of_the_fold_gives_it_another_name(tmp_path: Path, m
     names = [fold_id_of(tmp_path, monkeypatch)]
     for source in (
         "domain/fold.py",
-        "domain/state.py",
+        "domain/session_state.py",
         "domain/budget.py",  # what calls cost is part of the state
         "domain/events/session_events.py",
         "domain/agenda.py",  # a kept summary counts steps

@@ -8,7 +8,7 @@ from typing import Any
 from pipeline.domain.events.night_events import SessionConsolidated
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.memory import MOST_STATEMENTS, MemoryIndex, remember
-from pipeline.domain.values import Cost, Episode, Procedure, Recalled, Statement, Superseded
+from pipeline.domain.research_values import Cost, Episode, Procedure, Recalled, Statement, Superseded
 
 AT = "2026-11-21T02:15:00.000Z"
 

@@ -12,9 +12,9 @@ from pipeline.domain.branch_merging import joined
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events import talk_events as t
 from pipeline.domain.events.json_codec import decode, decode_all
-from pipeline.domain.events.records import Branch, Record
+from pipeline.domain.events.stream_records import Branch, Record
+from pipeline.domain.research_values import Cost
 from pipeline.domain.talk import TalkState, next_step, talk_of
-from pipeline.domain.values import Cost
 from pipeline.engine.talk_loop import TalkLog, answer_question, finish_question
 from pipeline.text.cleaning import digest_of
 from tests.fakes import MemoryStore

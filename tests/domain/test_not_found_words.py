@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pipeline.domain.agenda import no_evidence
-from pipeline.domain.findings import query_of
-from pipeline.domain.state import SearchDone, SessionState
+from pipeline.domain.pages_and_findings import query_of
+from pipeline.domain.session_state import SearchDone, SessionState
 from pipeline.text.ranking import TermStatistics
 
 GERMAN = "Wie tief ist das Hafenbecken bei der Ebbe und warum ist das so?"

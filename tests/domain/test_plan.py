@@ -7,8 +7,8 @@ from graphlib import TopologicalSorter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.domain.state import plan_of
-from pipeline.domain.values import Perspective, PlanNode
+from pipeline.domain.research_values import Perspective, PlanNode
+from pipeline.domain.session_state import plan_of
 
 
 def views(count: int, stem: str = "view") -> tuple[Perspective, ...]:

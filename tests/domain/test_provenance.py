@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.domain.evidence_trail import sentences_of_report, why
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState
+from pipeline.domain.session_state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from tests.fakes import Journal, MemoryStore, context_for, seeded_latency, started, step_context_for

@@ -7,7 +7,7 @@ import pytest
 from pipeline.domain import fold
 from pipeline.domain.events import session_events as e
 from pipeline.domain.session import ResearchSession, state_at
-from pipeline.domain.state import SessionState
+from pipeline.domain.session_state import SessionState
 from pipeline.errors import CommandRefused
 from tests.recorded import SMALL, recorded, records, stream
 

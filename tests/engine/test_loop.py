@@ -10,9 +10,9 @@ import pytest
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.findings import all_facts
+from pipeline.domain.pages_and_findings import all_facts
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState
+from pipeline.domain.session_state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.errors import LogUnwritable, ReadFailed, SearchFailed
 from pipeline.ports import SearchResult

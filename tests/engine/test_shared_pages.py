@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline.domain import reasoner_questions as q
-from pipeline.domain.state import SessionState
+from pipeline.domain.session_state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.ports import Answer
 from pipeline.reasoners.model.prompts import Delimiters, PromptTemplates, view_of

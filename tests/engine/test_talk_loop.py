@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import Answered, EventBase, StepFailed
+from pipeline.domain.events.stream_records import Record
 from pipeline.domain.events.talk_events import MessageAnswered, PassagesTaken
 from pipeline.domain.talk import talk_of
 from pipeline.engine.talk_loop import answer_question, finish_question, history_of

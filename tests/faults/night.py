@@ -22,7 +22,7 @@ from pipeline.batch.due_queries import UP_TO_DATE
 from pipeline.cli.main import main
 from pipeline.domain.events import night_events as batch_events
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.records import Record
+from pipeline.domain.events.stream_records import Record
 from pipeline.domain.session import ResearchSession
 from pipeline.engine import loop
 from pipeline.errors import ExitCode

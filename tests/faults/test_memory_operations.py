@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from pipeline.batch.consolidation import consolidate, memory_events, read_memory
+from pipeline.batch.memory_consolidation import consolidate, memory_events, read_memory
 from pipeline.batch.session_index import read_all
 from pipeline.domain.events.night_events import SessionConsolidated
 from pipeline.domain.memory import cost_of_calls

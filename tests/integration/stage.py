@@ -13,7 +13,7 @@ from logging.handlers import BufferingHandler
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pipeline.batch import due_queries, session_pool
+from pipeline.batch import batch_runner, due_queries
 from pipeline.batch.night_result import BatchResult
 from pipeline.batch.session_index import read_all
 from pipeline.config.keys import Keys
@@ -24,9 +24,9 @@ from pipeline.documents.extractor import Extractor
 from pipeline.domain.budget import Budget
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.research_values import ResearchConfig
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState
-from pipeline.domain.values import ResearchConfig
+from pipeline.domain.session_state import SessionState
 from pipeline.errors import ResearchError
 from pipeline.ports import EventStore, Page
 from pipeline.vault import build_vault
@@ -157,7 +157,7 @@ class Stage:
         self, workspace: Workspace, store: EventStore, keys: Keys, config: Mapping[str, Any], logged: list[logging.LogRecord]
     ) -> Ended:
         settings = workspace.queue.settings
-        context = session_pool.with_limits(log_writers.context_of(workspace, keys), settings.limits)
+        context = batch_runner.with_limits(log_writers.context_of(workspace, keys), settings.limits)
 
         def config_of(query: Query) -> ResearchConfig:
             return config_for(query, settings, keys).model_copy(update=dict(config))
@@ -165,7 +165,7 @@ class Stage:
         factory = AdapterFactory(workspace, store, keys, self.extractor)
         result, error = None, None
         try:
-            night = session_pool.Batch(store, workspace.queue, factory, config_of, context, spent_out=factory.spent_out)
+            night = batch_runner.Batch(store, workspace.queue, factory, config_of, context, spent_out=factory.spent_out)
             result = await night.work(due_queries.decide(workspace.queue, read_all(store), context.now()))
         except ResearchError as raised:
             error = raised

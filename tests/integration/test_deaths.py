@@ -15,9 +15,9 @@ import pytest
 
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import Answered, CallSent, EventBase, PageRead, SearchCompleted, StepFailed
+from pipeline.domain.research_values import Cost
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState, cost_of
-from pipeline.domain.values import Cost
+from pipeline.domain.session_state import SessionState, cost_of
 from pipeline.ops.citation_audit import check
 from pipeline.search.providers import Brave
 from pipeline.store.file_store import FileStore

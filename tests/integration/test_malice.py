@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState
+from pipeline.domain.session_state import SessionState
 from pipeline.ops.citation_audit import check
 from pipeline.store.file_store import FileStore
 from tests.integration.stage import KEYS, QUESTION, SEARCHES, Ended, Stage, queue_text

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from pipeline import errors
 from pipeline.domain.events.session_events import Answered, CallSent, EventBase, SearchCompleted, StepFailed, TopicSurveyed
-from pipeline.domain.state import SessionState
-from pipeline.domain.values import Cost
+from pipeline.domain.research_values import Cost
+from pipeline.domain.session_state import SessionState
 from pipeline.ops.citation_audit import check
 from tests.integration.stage import Ended
 from tests.standin.log import Log

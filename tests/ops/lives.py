@@ -15,14 +15,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from pipeline.batch.consolidation import consolidate, due_sessions, read_memory
+from pipeline.batch.memory_consolidation import consolidate, due_sessions, read_memory
 from pipeline.batch.session_index import read_all
 from pipeline.domain.events.json_codec import decode_all, encode
-from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import RunStarted
+from pipeline.domain.events.stream_records import Record
 from pipeline.domain.session import state_of
 from pipeline.domain.summary import Summary
-from pipeline.engine.stopping import RunContext
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.errors import LogUnwritable
 from pipeline.ops.forgetting import (
     PRUNABLE,

@@ -11,8 +11,8 @@ import pytest
 
 from pipeline.errors import UsageError
 from pipeline.ops import console_output as consoles
-from pipeline.ops.alerts import MonitorPing, read_address, secrets_in
 from pipeline.ops.console_output import LOG_FILE, Console
+from pipeline.ops.pings_and_digests import MonitorPing, read_address, secrets_in
 from pipeline.ops.unattended import unattended_run
 from pipeline.text.redaction import Redaction, Secret
 from tests.commanding import said, workspace_in

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pipeline.domain.research_values import Fact, Paragraph, ReportSection, Sentence
 from pipeline.domain.session import state_at
-from pipeline.domain.state import SessionState
-from pipeline.domain.values import Fact, Paragraph, ReportSection, Sentence
+from pipeline.domain.session_state import SessionState
 from pipeline.ops.citation_audit import check
 from tests.recorded import copied, recorded
 

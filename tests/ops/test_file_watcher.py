@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.domain.events.records import Record
+from pipeline.domain.events.stream_records import Record
 from pipeline.errors import StoreUnreachable
 from pipeline.ops.change_watching import Feed, FileWatcher, run_on_changes
 from tests.fakes import MemoryStore

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.domain.values import Fact
+from pipeline.domain.research_values import Fact
 from pipeline.research.writing import warning_of
 
 

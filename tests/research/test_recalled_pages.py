@@ -5,9 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import chosen_pages
-from pipeline.domain.state import SessionState, plan_of
-from pipeline.domain.values import EarlierSession, Hit, Perspective, Recalled, RecalledStatement, ResearchConfig, Statement
+from pipeline.domain.pages_and_findings import chosen_pages
+from pipeline.domain.research_values import (
+    EarlierSession,
+    Hit,
+    Perspective,
+    Recalled,
+    RecalledStatement,
+    ResearchConfig,
+    Statement,
+)
+from pipeline.domain.session_state import SessionState, plan_of
 from pipeline.research.planning_and_searching import recalled_pages
 from tests.fakes import MemoryStore
 from tests.vault.builders import Scribe

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pipeline.domain.events.session_events import ReportRevised
 from pipeline.domain.report_parts import joined_again
-from pipeline.domain.state import ReportPart, SessionState
+from pipeline.domain.research_values import Addition, Fact, Sentence, Verdict
+from pipeline.domain.session_state import ReportPart, SessionState
 from pipeline.domain.steps import MendReport
-from pipeline.domain.values import Addition, Fact, Sentence, Verdict
 from pipeline.research.report_parsing import BEYOND, read_report, read_sentence, unmarked
 from pipeline.research.writing import mend_report
 

@@ -21,17 +21,27 @@ from pipeline.domain.agenda import agenda
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import PageRead, ReportGenerated
 from pipeline.domain.reasoner_questions import PlanQuestion, Question
+from pipeline.domain.research_values import (
+    Changes,
+    EarlierSession,
+    Fact,
+    Hit,
+    KnownSource,
+    Outcome,
+    PlanNode,
+    Reference,
+    ResearchConfig,
+)
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import Failure, Iteration, PageObserved, SearchDone, SessionState, Worker
+from pipeline.domain.session_state import Failure, Iteration, PageObserved, SearchDone, SessionState, Worker
 from pipeline.domain.steps import FetchPage
-from pipeline.domain.values import Changes, EarlierSession, Fact, Hit, KnownSource, Outcome, PlanNode, Reference, ResearchConfig
 from pipeline.ports import Answer
 from pipeline.research.report_assembly import earlier_session, session_changes
 from pipeline.text.cleaning import digest_of
 from pipeline.text.times import timestamp
 from pipeline.text.wording import counted
-from pipeline.vault.notes.mornings import digest_of as night_told
-from pipeline.vault.notes.mornings import nights_in, text_of
+from pipeline.vault.notes.nights_and_home import digest_of as night_told
+from pipeline.vault.notes.nights_and_home import nights_in, text_of
 from tests.commanding import said, workspace_in
 from tests.fakes import START, A, FakeReasoner, Journal, MemoryStore, Ticks, context_for, step_context_for
 from tests.nights import bench, query, queue, sessions

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from pipeline.domain.events.session_events import GapsFound, PageRead
-from pipeline.domain.findings import chosen_pages, may_be_read, open_gaps
-from pipeline.domain.state import Analysis, Failure, Iteration, PageObserved, ReportPart, SearchDone, SessionState, Worker
+from pipeline.domain.pages_and_findings import chosen_pages, may_be_read, open_gaps
+from pipeline.domain.research_values import Fact, Gap, Hit, Perspective, PlanNode, ResearchConfig
+from pipeline.domain.session_state import Analysis, Failure, Iteration, PageObserved, ReportPart, SearchDone, SessionState, Worker
 from pipeline.domain.steps import FindGaps
-from pipeline.domain.values import Fact, Gap, Hit, Perspective, PlanNode, ResearchConfig
 from pipeline.research.page_reading import sources_of
 from pipeline.research.planning_and_searching import NOT_SEARCHED, approval_of, find_gaps, searched
 from pipeline.research.report_assembly import limits

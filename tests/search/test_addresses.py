@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.domain.values import Hit
+from pipeline.domain.research_values import Hit
 from pipeline.search.providers import distinct
 from pipeline.text.addresses import canonical, identity
 

@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from pipeline.domain.budget import Budget, Caps, CombinedBudget
-from pipeline.domain.values import Cost, FailedSide, Hit
+from pipeline.domain.research_values import Cost, FailedSide, Hit
 from pipeline.errors import BudgetSpent, CorpusUnusable, ProviderRefused, ResearchError, SearchFailed
 from pipeline.ports import Search, SearchResult
 from pipeline.search.combined_searches import FallbackChain, Member, MeteredSearch, OwnAndWeb

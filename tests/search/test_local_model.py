@@ -14,8 +14,8 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.errors import ServiceFailed, UsageError
 from pipeline.net.client import SERVICES, HttpClient
-from pipeline.search import local_model
-from pipeline.search.local_model import LocalEmbedder, files_of, minilm
+from pipeline.search import local_embedder
+from pipeline.search.local_embedder import LocalEmbedder, files_of, minilm
 from pipeline.search.vectors import VectorModel, cosine, packed
 from pipeline.store.file_store import FileStore
 from pipeline.wiring.session_adapters import meaning_of
@@ -30,7 +30,7 @@ TEXTS = ["Use the prune command to delete archives that are no longer needed.", 
 def test_a_text_in_other_words_of_the_same_meaning_is_nearer_than_others() -> None:
     question, *texts = asyncio.run(LocalEmbedder(minilm()).embed(["wipe my backups", *TEXTS, ""])).vectors
     near = [cosine(packed(question), packed(text)) for text in texts]
-    assert near[0] == max(near) > local_model.MINILM_FLOOR > near[1]
+    assert near[0] == max(near) > local_embedder.MINILM_FLOOR > near[1]
     assert len(question) == 384
 
 
@@ -41,7 +41,7 @@ def test_a_vector_does_not_depend_on_the_texts_beside_it() -> None:
 
 
 def test_other_weights_than_those_that_were_measured_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_model, "_SHA256", "0" * 64)
+    monkeypatch.setattr(local_embedder, "_SHA256", "0" * 64)
     with pytest.raises(ServiceFailed, match="SHA-256 is another"):
         asyncio.run(LocalEmbedder(minilm()).embed(["a"]))
 
@@ -77,7 +77,7 @@ def test_a_passage_that_shares_no_word_with_the_question_is_quoted(tmp_path: Pat
         for event in decode_all(record.data for record in store.load(name))
         if isinstance(event, e.TopicSurveyed)
     ]
-    assert survey.statistics.nearest == local_model.MINILM_FLOOR
+    assert survey.statistics.nearest == local_embedder.MINILM_FLOOR
     assert survey.hits[0].cosine is not None
     assert said(folder, "verify").code == 0
     (turn,) = json.loads(said(folder, "--json", "ask", "--all", "how can I get rid of old saves?").out)["turns"]
@@ -96,7 +96,7 @@ def test_a_question_on_another_subject_is_not_found(tmp_path: Path, monkeypatch:
 def test_without_the_packages_words_alone_count_and_doctor_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = workspace_in(tmp_path / "w", "  - {query: How deep is the harbour?, id: deep}\n")
     monkeypatch.setenv("RESEARCH_EMBEDDINGS", "auto")
-    monkeypatch.setattr(local_model, "_PACKAGES", ("a_package_of_no_name", "tokenizers"))
+    monkeypatch.setattr(local_embedder, "_PACKAGES", ("a_package_of_no_name", "tokenizers"))
     result = said(folder, "run")
     assert (result.code, "by meaning" in result.err) == (0, False)
     doctor = said(folder, "doctor")

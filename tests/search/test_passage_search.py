@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.documents.extract import extract
 from pipeline.documents.extractor import Extractor
-from pipeline.domain.values import Hit
+from pipeline.domain.research_values import Hit
 from pipeline.errors import CorpusUnusable, ExitCode, IndexRefused, ReadFailed
 from pipeline.ports import Page, SearchResult
 from pipeline.search import passage_search

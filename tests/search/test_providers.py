@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.config.keys import SEARCHES
-from pipeline.domain.values import Hit
+from pipeline.domain.research_values import Hit
 from pipeline.errors import Malformed, ProviderRefused, SearchFailed
 from pipeline.net.client import HttpClient, Policy
 from pipeline.search.providers import (

@@ -8,8 +8,8 @@ import pytest
 
 from pipeline.domain.events.session_events import PageRead
 from pipeline.domain.events.upkeep_events import ResearchPruned
+from pipeline.domain.research_values import Spent
 from pipeline.domain.session import record_of
-from pipeline.domain.values import Spent
 from pipeline.ports import FoundPassages, StoredPages
 from pipeline.search.passage_search import PassageSearch
 from pipeline.search.vectors import Meaning

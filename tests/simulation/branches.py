@@ -16,10 +16,10 @@ from pathlib import Path
 from pipeline.domain.branch_merging import joined
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode
-from pipeline.domain.events.records import KINDS, MERGE
+from pipeline.domain.events.stream_records import KINDS, MERGE
+from pipeline.domain.research_values import Cost
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import cost_of
-from pipeline.domain.values import Cost
+from pipeline.domain.session_state import cost_of
 from pipeline.store.copying import OtherLog, copy_log
 from pipeline.store.file_store import FileStore
 from pipeline.store.segments import NAMED_OBJECT, Line, parse, seal

@@ -11,7 +11,7 @@ from typing import TypeVar
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.budget import CombinedBudget
 from pipeline.domain.reasoner_questions import Reply
-from pipeline.domain.values import Cost
+from pipeline.domain.research_values import Cost
 from pipeline.errors import (
     AnswerInvalid,
     AnswerWithheld,

@@ -16,20 +16,20 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from unittest import mock
 
-from pipeline.batch import due_queries, session_pool
-from pipeline.batch.consolidation import Recaller, consolidate
+from pipeline.batch import batch_runner, due_queries
+from pipeline.batch.batch_runner import Batch
+from pipeline.batch.memory_consolidation import Recaller, consolidate
 from pipeline.batch.night_result import BatchResult
 from pipeline.batch.session_index import read_all
-from pipeline.batch.session_pool import Batch
 from pipeline.config.queue_schema import Limits, ModelChoice, Query, Queue, Settings
 from pipeline.config.services import config_for
 from pipeline.domain.branch_merging import joined
 from pipeline.domain.budget import Budget, Caps, CombinedBudget
-from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import RunStarted
-from pipeline.domain.state import SessionState
-from pipeline.domain.values import Cost
-from pipeline.engine.stopping import RunContext
+from pipeline.domain.events.stream_records import Record
+from pipeline.domain.research_values import Cost
+from pipeline.domain.session_state import SessionState
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.errors import LogError, ResearchError
 from pipeline.research import StepContext
 from pipeline.store.file_store import FileStore
@@ -230,7 +230,7 @@ class Life:
             concurrency=self.chance.choice([1, 3, 8]),
         )
         until = began + timedelta(seconds=40) if self.is_short else None
-        return session_pool.with_limits(context, self.queue.settings.limits, until)
+        return batch_runner.with_limits(context, self.queue.settings.limits, until)
 
     def _bury(self, loop: VirtualLoop) -> None:
         """Let nothing of a process that is gone go on. What its tasks still do on their way out reaches no disk: it is dead."""

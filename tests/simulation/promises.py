@@ -6,15 +6,15 @@ import random
 from collections.abc import Iterator
 from datetime import timedelta
 
-from pipeline.batch.consolidation import consolidation_of, memory_events
+from pipeline.batch.memory_consolidation import consolidation_of, memory_events
 from pipeline.domain.events import night_events as n
 from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.events.night_events import SessionConsolidated
 from pipeline.domain.events.session_events import Answered
 from pipeline.domain.memory import cost_of_calls, remember
+from pipeline.domain.research_values import Cost
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState, cost_of
-from pipeline.domain.values import Cost
+from pipeline.domain.session_state import SessionState, cost_of
 from pipeline.errors import LogError
 from pipeline.ops import citation_audit
 from pipeline.store.file_store import FileStore

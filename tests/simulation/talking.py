@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import Answered, CallSent, StepFailed
 from pipeline.domain.events.talk_events import TalkOpened
+from pipeline.domain.research_values import Hit
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.talk import TalkState, talk_of
-from pipeline.domain.values import Hit
-from pipeline.engine.stopping import RunContext
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.engine.talk_loop import TalkContext, TalkLog, answer_question, finish_question
 from pipeline.ops import citation_audit
 from pipeline.ports import EventStore, FoundPassages, StoredPage

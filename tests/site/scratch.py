@@ -8,7 +8,7 @@ from pathlib import Path
 
 from selectolax.lexbor import LexborHTMLParser
 
-from pipeline.site.build import build_site
+from pipeline.site.build_if_changed import build_site
 from pipeline.site.note_to_html import Draft, read_into
 from pipeline.site.paths import Folders, Places, SiteReport, page_of, root_of
 

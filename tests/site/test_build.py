@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import pytest
 
 from pipeline.errors import ResearchError, TemplateInvalid
-from pipeline.site import pages
+from pipeline.site import page_values
 from pipeline.site.paths import encoded, file_of, page_of
 from tests.site.scratch import TEMPLATES, Scratch, note, scratch_vault
 
@@ -166,7 +166,9 @@ def test_without_a_home_note_in_its_place_the_first_page_leads_on(scratch: Scrat
     assert "url=" not in scratch.html("index.html")
 
 
-@pytest.mark.parametrize("value", [one for _, one in getmembers(pages, is_dataclass) if one.__module__ == pages.__name__])
+@pytest.mark.parametrize(
+    "value", [one for _, one in getmembers(page_values, is_dataclass) if one.__module__ == page_values.__name__]
+)
 def test_every_name_that_a_template_is_given_is_told(value: type) -> None:
     told = (TEMPLATES / "README.md").read_text()
     assert [name for name in signature(value).parameters if f"`{name}`" not in told] == []

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from pipeline.site import pages, paths, stages
+from pipeline.site import page_values, paths, stages
 from pipeline.vault.build_cache import Kept
 from tests.site.scratch import VAULT, Scratch, cold, note, scratch_vault
 
@@ -83,7 +83,7 @@ def test_another_program_renders_each_page_again_and_so_does_who_is_asked_for_al
     whole = scratch.files()
     assert scratch.build(everything=True).written == ()
     assert scratch.files() == whole == cold(scratch, tmp_path / "other")
-    monkeypatch.setattr(pages, "Markup", lambda _html: Markup("another program's page"))
+    monkeypatch.setattr(page_values, "Markup", lambda _html: Markup("another program's page"))
     scratch.write("my/more.md", "More.")
     scratch.build()
     assert "another program" not in scratch.html("reports/2026/r1.html")

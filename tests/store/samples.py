@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from pipeline.domain.events.records import Record
+from pipeline.domain.events.stream_records import Record
 
 
 def record(version: int, session: str = "s-1", run: str = "run-1", identity: str = "", note: object = "") -> Record:

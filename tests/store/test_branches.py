@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.domain.branch_merging import joined
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.records import Record, merge_run_id
+from pipeline.domain.events.stream_records import Record, merge_run_id
 from pipeline.domain.events.upkeep_events import ObjectsPruned, SessionForgotten, SessionPruned
 from pipeline.domain.session import record_of, stamped
 from pipeline.errors import LogForked, WorkspaceLocked

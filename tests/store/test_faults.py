@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.domain.events.records import Record
+from pipeline.domain.events.stream_records import Record
 from pipeline.errors import LogUnwritable, VersionConflict
 from pipeline.store.file_store import FileStore
 from pipeline.store.verification import verify

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from pipeline.domain import values as v
+from pipeline.domain import research_values as v
 from pipeline.domain.events import night_events as n
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.records import Kind, Record
 from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.events.stream_records import Kind, Record
 from pipeline.domain.session import ResearchSession, record_of, stamped
-from pipeline.domain.state import plan_of
+from pipeline.domain.session_state import plan_of
 from pipeline.text.cleaning import digest_of
 from pipeline.vault import BuildReport, build_vault
-from pipeline.vault.build import Mode
+from pipeline.vault.build_if_changed import Mode
 from pipeline.vault.note import Note
 from pipeline.vault.output.templates import Renderer
 from tests.fakes import MemoryStore

@@ -19,12 +19,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.domain.events.session_events import PageRead
-from pipeline.domain.values import Fact
+from pipeline.domain.research_values import Fact
 from pipeline.errors import SystemRefused, UsageError
 from pipeline.text.cleaning import one_line
-from pipeline.vault.export import BROWSERS, CitedSource, cited_sources, converted, page, portable, references
 from pipeline.vault.note import block_id, citekey
 from pipeline.vault.output.escaping import inert
+from pipeline.vault.report_export import BROWSERS, CitedSource, cited_sources, converted, page, portable, references
 from tests.vault.builders import Workplace
 
 TEXT = st.text(max_size=30)
@@ -53,7 +53,7 @@ def test_every_program_takes_a_key(url: str, title: str, author: str, published:
 
 
 def test_sources_whose_keys_are_equal_are_told_apart(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.vault.export.key_of", lambda _readings: "same-0000")
+    monkeypatch.setattr("pipeline.vault.report_export.key_of", lambda _readings: "same-0000")
     sources = cited_sources(place.state)
     assert len({source.key for source in sources}) == len(sources) > 1
     assert all(source.key.startswith("same-") for source in sources)

@@ -14,11 +14,11 @@ from typing import Any
 
 from pipeline.domain.events import night_events as n
 from pipeline.domain.events import session_events as e
-from pipeline.domain.values import Changes, Cost, Paragraph, ReportSection, Sentence, SourceChange
+from pipeline.domain.research_values import Changes, Cost, Paragraph, ReportSection, Sentence, SourceChange
 from pipeline.errors import GONE
 from pipeline.research.report_parsing import read_sentence
 from pipeline.vault.build_cache import paths_of
-from pipeline.vault.export import cited_sources, page, portable, references
+from pipeline.vault.report_export import cited_sources, page, portable, references
 from pipeline.vault.stages import SNIPPET
 from tests.fakes import MemoryStore
 from tests.site.scratch import Scratch

@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 
-from pipeline.domain.events.records import Record
+from pipeline.domain.events.stream_records import Record
 from pipeline.system.folders import Look, Tree
 from pipeline.vault.note import KINDS
 from tests.fakes import MemoryStore

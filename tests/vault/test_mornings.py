@@ -10,9 +10,9 @@ from selectolax.lexbor import LexborHTMLParser
 
 from pipeline.domain.events import night_events as n
 from pipeline.domain.events import session_events as e
-from pipeline.domain.values import Changes, Cost, SourceChange
+from pipeline.domain.research_values import Changes, Cost, SourceChange
 from pipeline.errors import GONE
-from pipeline.vault.notes.mornings import digest_of, heading_of, nights_in, text_of
+from pipeline.vault.notes.nights_and_home import digest_of, heading_of, nights_in, text_of
 from tests.commanding import said
 from tests.fakes import MemoryStore
 from tests.vault.builders import PAGES, Scribe, Story, Workplace, built, change, changing, night

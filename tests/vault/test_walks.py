@@ -24,8 +24,8 @@ from pipeline.domain.events.upkeep_events import NoteShown
 from pipeline.domain.session import record_of, stamped
 from pipeline.store.file_store import FileStore
 from pipeline.vault import BuildReport
-from pipeline.vault.build import Mode
 from pipeline.vault.build_cache import notes_in
+from pipeline.vault.build_if_changed import Mode
 from pipeline.vault.identity import read_decisions
 from pipeline.vault.note import KINDS
 from tests.vault.builders import OPEN, PAGES, TEMPLATES, Story, Workplace, move, night

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from pipeline.domain import values as v
+from pipeline.domain import research_values as v
 from pipeline.domain.events.session_events import EventBase
 from pipeline.text.cleaning import one_line
 

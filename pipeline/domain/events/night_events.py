@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pipeline.domain import values as v
+from pipeline.domain import research_values as v
 from pipeline.domain.events.session_events import Answered, EventBase
 
 

@@ -16,7 +16,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pipeline.domain import values as v
+from pipeline.domain import research_values as v
 from pipeline.text.passages import what_is_missing
 from pipeline.text.ranking import TermStatistics
 

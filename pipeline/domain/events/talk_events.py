@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pipeline.domain import values as v
+from pipeline.domain import research_values as v
 from pipeline.domain.events.session_events import Answered, EventBase
 from pipeline.text.ranking import TermStatistics
 

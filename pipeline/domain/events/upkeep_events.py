@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pipeline.domain import values as v
+from pipeline.domain import research_values as v
 from pipeline.domain.events.session_events import EventBase, PageRead
 from pipeline.text.questions import content_stems
 from pipeline.text.quotes import holds_quote

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.config.queue_schema import Price
-from pipeline.domain.values import Cost
+from pipeline.domain.research_values import Cost
 
 _MOST_TOKENS = 1_000_000_000  # of one call; a larger count is an error of the server
 _MOST_USD = 1_000_000.0

@@ -11,13 +11,13 @@ from typing import Any, Literal
 
 from pipeline.config.services import ModelServer
 from pipeline.domain.budget import CombinedBudget
-from pipeline.domain.values import Cost
+from pipeline.domain.research_values import Cost
 from pipeline.errors import AnswerInvalid, ServiceFailed, ServiceUnavailable
 from pipeline.net.calls_and_replies import Again, AttemptCharges, Call, Failed, Good, Refused, Reply, Verdict, loop_time
 from pipeline.net.client import HttpClient
 from pipeline.reasoners.model.call_costs import Prices, answered_by, is_absurd, states_usage, total
 from pipeline.reasoners.model.capabilities import KnownCapabilities, Message, window_of
-from pipeline.reasoners.model.replies import (
+from pipeline.reasoners.model.completion_replies import (
     TAIL,
     BadRequest,
     Content,

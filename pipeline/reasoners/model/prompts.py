@@ -20,7 +20,7 @@ from jinja2 import FileSystemLoader, StrictUndefined, TemplateError, TemplateNot
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from pipeline.domain import reasoner_questions as q
-from pipeline.domain.values import Fact
+from pipeline.domain.research_values import Fact
 from pipeline.errors import TemplateInvalid
 from pipeline.reasoners.model.capabilities import Message
 from pipeline.text.cleaning import clean, one_line, tokens

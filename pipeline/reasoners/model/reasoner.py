@@ -18,9 +18,9 @@ from pipeline.ports import Answer
 from pipeline.reasoners.model.call_costs import Prices
 from pipeline.reasoners.model.calls import ROLE_OF, AnswerCalls, ModelClient, ModelRequest
 from pipeline.reasoners.model.capabilities import UNUSABLE_AT_MOST, KnownCapabilities, Message
+from pipeline.reasoners.model.completion_replies import Content, CutOff, Meaning, NoCapacity, NoModel, TooLong, Unparsed, Withheld
 from pipeline.reasoners.model.json_reply import UnusableReply, parse_reply, parse_text
 from pipeline.reasoners.model.prompts import Delimiters, PromptTemplates, harmless, schema_of, view_of
-from pipeline.reasoners.model.replies import Content, CutOff, Meaning, NoCapacity, NoModel, TooLong, Unparsed, Withheld
 from pipeline.text.cleaning import tokens
 
 A = TypeVar("A", bound=Reply)

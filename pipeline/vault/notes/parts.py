@@ -8,11 +8,11 @@ from functools import lru_cache
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.upkeep_events import ResearchPruned
-from pipeline.domain.findings import sheet_of
+from pipeline.domain.pages_and_findings import sheet_of
+from pipeline.domain.research_values import EXTRACTIVE, BlockForm, Contradiction, Fact, Paragraph, Perspective, Sentence
 from pipeline.domain.session import counts_of
-from pipeline.domain.state import SessionState, outcome_of, status_words
+from pipeline.domain.session_state import SessionState, outcome_of, status_words
 from pipeline.domain.talk import Turn
-from pipeline.domain.values import EXTRACTIVE, BlockForm, Contradiction, Fact, Paragraph, Perspective, Sentence
 from pipeline.text import translations
 from pipeline.text.addresses import DOCUMENTS, path_of
 from pipeline.text.cleaning import name_slug, one_line, slug

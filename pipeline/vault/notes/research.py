@@ -13,10 +13,10 @@ from urllib.parse import quote as encoded
 
 from pipeline.domain.events.import_events import NOT_CHECKED, Import
 from pipeline.domain.events.session_events import ReportGenerated
-from pipeline.domain.findings import facts_of, news_of, open_gaps, sheet_of, shown_pages, unused_facts
-from pipeline.domain.state import GIVES_ORDERS, SessionState, Worker, search_nodes, workers_in_order
+from pipeline.domain.pages_and_findings import facts_of, news_of, open_gaps, sheet_of, shown_pages, unused_facts
+from pipeline.domain.research_values import Fact, PlanNode
+from pipeline.domain.session_state import GIVES_ORDERS, SessionState, Worker, search_nodes, workers_in_order
 from pipeline.domain.steps import FetchPage, ReadPages, SearchFor, parts_of
-from pipeline.domain.values import Fact, PlanNode
 from pipeline.text import translations
 from pipeline.text.addresses import DOCUMENTS, path_of
 from pipeline.text.cleaning import one_line

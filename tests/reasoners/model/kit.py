@@ -17,7 +17,7 @@ from pipeline.config.services import ModelServer
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.budget import Budget
 from pipeline.domain.reasoner_questions import EpisodeQuestion, PastTurn, Reply, StandAloneQuestion, TalkQuestion
-from pipeline.domain.values import Fact, Hit, Perspective
+from pipeline.domain.research_values import Fact, Hit, Perspective
 from pipeline.net.client import SERVICES, HttpClient
 from pipeline.ports import Answer
 from pipeline.reasoners.model.call_costs import Prices

@@ -13,7 +13,7 @@ import pytest
 from pipeline import errors
 from pipeline.config.queue_schema import Price
 from pipeline.domain.budget import Budget, Caps
-from pipeline.domain.values import Cost
+from pipeline.domain.research_values import Cost
 from pipeline.reasoners.model.call_costs import Prices
 from tests.reasoners.model import kit
 from tests.reasoners.model.kit import GOOD, KEY, MODEL, QUESTIONS, Script, ask, finished, reasoner_for, said

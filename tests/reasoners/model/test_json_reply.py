@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from pipeline.config.queue_schema import Price
 from pipeline.domain.reasoner_questions import Reading
-from pipeline.domain.values import Cost
+from pipeline.domain.research_values import Cost
 from pipeline.net.calls_and_replies import Reply
-from pipeline.reasoners.model import replies
+from pipeline.reasoners.model import completion_replies
 from pipeline.reasoners.model.call_costs import Prices
 from pipeline.reasoners.model.json_reply import UnusableReply, parse_reply
 from pipeline.reasoners.model.prompts import schema_of
@@ -75,14 +75,14 @@ def test_any_reply_that_fits_the_schema_is_an_answer(name: str, data: st.DataObj
 @given(ENVELOPES, st.sampled_from([200, 400, 402, 404, 429, 500]))
 def test_any_envelope_means_something(body: object, status: int) -> None:
     reply = Reply(status, {}, json.dumps(body).encode(), "https://m.example")
-    found = replies.meaning_of(reply)
-    assert status == 200 or not isinstance(found, replies.Content | replies.CutOff)
-    assert status == 200 or not replies.may_be_billed(reply)
+    found = completion_replies.meaning_of(reply)
+    assert status == 200 or not isinstance(found, completion_replies.Content | completion_replies.CutOff)
+    assert status == 200 or not completion_replies.may_be_billed(reply)
 
 
 @given(st.binary(max_size=200), st.sampled_from([200, 204, 301, 503]))
 def test_any_bytes_mean_something(body: bytes, status: int) -> None:
-    assert replies.meaning_of(Reply(status, {}, body, "https://m.example")) is not None
+    assert completion_replies.meaning_of(Reply(status, {}, body, "https://m.example")) is not None
 
 
 @given(st.dictionaries(st.sampled_from(["usage", "model"]), ENVELOPES | st.floats() | JSON))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipeline.domain import reasoner_questions as q
-from pipeline.domain.values import Recalled, RecalledStatement, Statement
+from pipeline.domain.research_values import Recalled, RecalledStatement, Statement
 from pipeline.reasoners.model.calls import ROLE_OF
 from pipeline.reasoners.model.prompts import schema_of
 from tests.reasoners.model import kit

@@ -17,8 +17,8 @@ from pipeline.domain.budget import CombinedBudget
 from pipeline.reasoners.model.call_costs import Prices
 from pipeline.reasoners.model.calls import AnswerCalls, ModelClient, ModelRequest
 from pipeline.reasoners.model.capabilities import KnownCapabilities
+from pipeline.reasoners.model.completion_replies import Content
 from pipeline.reasoners.model.json_reply import UnusableReply, parse_reply, parse_text
-from pipeline.reasoners.model.replies import Content
 from tests.reasoners.model.kit import MODEL, Script, finished, http_for, said, streamed
 
 PROMPT = ({"role": "system", "content": "s"}, {"role": "user", "content": "u"})

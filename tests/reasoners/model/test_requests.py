@@ -19,7 +19,7 @@ from pipeline.net.client import SERVICES, HttpClient
 from pipeline.reasoners.model.call_costs import Prices
 from pipeline.reasoners.model.calls import AnswerCalls, ModelClient, ModelRequest
 from pipeline.reasoners.model.capabilities import KnownCapabilities, window_of
-from pipeline.reasoners.model.replies import Content, Meaning
+from pipeline.reasoners.model.completion_replies import Content, Meaning
 from pipeline.text.redaction import Secret
 from tests.reasoners.model.kit import MODEL, Script, http_for, reply, said, streamed
 

@@ -14,7 +14,7 @@ import pytest
 from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import Answered
-from pipeline.domain.state import SessionState
+from pipeline.domain.session_state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.ports import Reasoner
 from pipeline.research import StepContext

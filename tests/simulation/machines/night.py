@@ -13,15 +13,15 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
+from pipeline.batch.batch_runner import Batch
 from pipeline.batch.due_queries import decide
 from pipeline.batch.night_result import BatchResult, result_of
-from pipeline.batch.session_pool import Batch
-from pipeline.batch.shared_night import open_night
+from pipeline.batch.night_worker import open_night
 from pipeline.config.queue_schema import Limits, ModelChoice, Query, Queue, Settings
 from pipeline.config.services import config_for
 from pipeline.domain.budget import Caps
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.ports.distribution import BUILD, Night
+from pipeline.ports.night_jobs import BUILD, Night
 from pipeline.store import postgres_database
 from pipeline.store.nights import PostgresNights
 from pipeline.store.postgres import PostgresStore

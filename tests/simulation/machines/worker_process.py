@@ -9,15 +9,15 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.batch.shared_night import NightWorker
+from pipeline.batch.night_worker import NightWorker
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.budget import Budget, CombinedBudget, SharedPart
 from pipeline.domain.events.session_events import EventBase, RunStarted
-from pipeline.domain.state import SessionState
-from pipeline.domain.values import Cost
-from pipeline.engine.stopping import RunContext, Stop
+from pipeline.domain.research_values import Cost
+from pipeline.domain.session_state import SessionState
+from pipeline.engine.stop_and_clock import RunContext, Stop
 from pipeline.ports import Answer
-from pipeline.ports.distribution import WORKER, entry_of
+from pipeline.ports.night_jobs import WORKER, entry_of
 from pipeline.research import StepContext
 from pipeline.store.jobs import PgQueuerEngine
 from pipeline.store.nights import PostgresNights

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipeline.domain.branch_merging import joined
-from pipeline.domain.events.records import Record
+from pipeline.domain.events.stream_records import Record
 from pipeline.errors import (
     EventRejected,
     LogDamaged,

@@ -33,7 +33,7 @@ _POLICY = Policy(attempts=2, call_deadline_s=20, retry_after_cap_s=2)
 _NTFY_BYTES = 3_900  # of a message; ntfy makes a file of one with more than 4,096
 _CHAT_SIGNS = 1_900  # of a message; Discord takes 2,000
 
-_log = logging.getLogger("pipeline.ops.alerts")
+_log = logging.getLogger("pipeline.ops.pings_and_digests")
 
 
 def read_address(path: Path) -> Secret:

@@ -11,19 +11,19 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from pipeline.batch.batch_runner import FIRST_PAUSE_S, LONGEST_PAUSE_S, PASSED, Batch, reason_of
 from pipeline.batch.due_queries import Decision, split_at_limit
 from pipeline.batch.night_result import batch_ended, ended_event, failed_event, result_of, spent_since
 from pipeline.batch.session_lifecycle import accept_handoff, complete_handoff
-from pipeline.batch.session_pool import FIRST_PAUSE_S, LONGEST_PAUSE_S, PASSED, Batch, reason_of
 from pipeline.config.services import LOCAL
 from pipeline.domain.budget import Caps, SharedPart
 from pipeline.domain.events import night_events as n
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState
+from pipeline.domain.session_state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import StreamLog
-from pipeline.engine.stopping import RunContext, Stop, ending_at
+from pipeline.engine.stop_and_clock import RunContext, Stop, ending_at
 from pipeline.errors import (
     BudgetSpent,
     LogError,
@@ -35,7 +35,7 @@ from pipeline.errors import (
     VersionConflict,
 )
 from pipeline.ports import EventStore
-from pipeline.ports.distribution import BUILD, CLOSE, JobEngine, Night, NightJob, Nights, Share, entry_of
+from pipeline.ports.night_jobs import BUILD, CLOSE, JobEngine, Night, NightJob, Nights, Share, entry_of
 from pipeline.research import StepContext
 from pipeline.text.cleaning import one_line
 from pipeline.text.times import timestamp

@@ -26,9 +26,9 @@ from pipeline.text.cleaning import clean, digest_of, one_line, spelling_free
 from pipeline.text.redaction import Redaction
 from pipeline.text.wording import counted
 from pipeline.vault.build_cache import paths_of
-from pipeline.vault.export import cited_sources, converted, page, portable
-from pipeline.vault.export import references as csl_items
 from pipeline.vault.output.escaping import inert
+from pipeline.vault.report_export import cited_sources, converted, page, portable
+from pipeline.vault.report_export import references as csl_items
 from pipeline.wiring.log_writers import context_of
 from pipeline.wiring.store_adapters import lock_of, store_of
 from pipeline.wiring.vault_and_site import report_of

@@ -10,12 +10,12 @@ from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from pipeline.domain import values as v
+from pipeline.domain import research_values as v
 from pipeline.domain.budget import CallHistory
 from pipeline.domain.events.session_events import PageRead, ReportGenerated
+from pipeline.domain.research_values import Perspective, PlanNode
 from pipeline.domain.steps import parts_of
 from pipeline.domain.summary import ENDED
-from pipeline.domain.values import Perspective, PlanNode
 from pipeline.text.quotes import holds_quote
 from pipeline.text.ranking import TermStatistics
 from pipeline.text.times import moment_of

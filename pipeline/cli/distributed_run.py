@@ -17,21 +17,21 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
+from pipeline.batch.batch_runner import PASSED
 from pipeline.batch.due_queries import split_at_limit
-from pipeline.batch.session_pool import PASSED
-from pipeline.batch.shared_night import NightWorker, open_night
+from pipeline.batch.night_worker import NightWorker, open_night
 from pipeline.cli.batch_end import finish_batch
 from pipeline.cli.researching import Lines, batch_of, context_of, in_its_night, prepare, run_async, sessions_at_once
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, environment_of
 from pipeline.domain.budget import Budget
 from pipeline.domain.events.json_codec import decode
-from pipeline.domain.values import Cost
-from pipeline.engine.stopping import RunContext
+from pipeline.domain.research_values import Cost
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.errors import ExitCode
 from pipeline.ops.change_watching import Feed
 from pipeline.ops.console_output import PRINTED
 from pipeline.ops.unattended import UnattendedRun
-from pipeline.ports.distribution import RESEARCH, WORKER, Night, entry_of
+from pipeline.ports.night_jobs import RESEARCH, WORKER, Night, entry_of
 from pipeline.text.times import night_of
 from pipeline.text.wording import counted
 from pipeline.wiring import postgres_adapters

@@ -26,12 +26,12 @@ from pipeline.batch.session_lifecycle import (
 )
 from pipeline.config.queue_schema import Limits, Query, Queue
 from pipeline.domain.events import night_events as n
+from pipeline.domain.research_values import Cost, Recalled, ResearchConfig, minus, total
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState, cost_of
-from pipeline.domain.values import Cost, Recalled, ResearchConfig, minus, total
+from pipeline.domain.session_state import SessionState, cost_of
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import StreamLog, new_stream
-from pipeline.engine.stopping import SIGNALLED, RunContext, ending_at, reserved_for_writing
+from pipeline.engine.stop_and_clock import SIGNALLED, RunContext, ending_at, reserved_for_writing
 from pipeline.errors import (
     BudgetSpent,
     LogUnwritable,
@@ -61,7 +61,7 @@ def reason_of(error: StepError) -> str:
     return f"a service is {'busy' if busy else 'down'}: {one_line(error.message, 500)}"
 
 
-_log = logging.getLogger("pipeline.batch.session_pool")
+_log = logging.getLogger("pipeline.batch.batch_runner")
 
 SESSIONS_AT_ONCE = 4
 PASSED = "the deadline has passed"

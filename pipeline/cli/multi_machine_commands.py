@@ -15,8 +15,8 @@ from pipeline.cli.night import join_branches
 from pipeline.cli.run_commands import moment
 from pipeline.cli.run_environment import environment_of
 from pipeline.config.keys import shown_store
-from pipeline.domain.events.records import KINDS
 from pipeline.domain.events.session_events import HandoffInitiated
+from pipeline.domain.events.stream_records import KINDS
 from pipeline.errors import ExitCode, UsageError
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import unattended_run
@@ -171,7 +171,7 @@ def work(
     if lease > LONGEST_LEASE:
         raise click.BadParameter("it is 5m at most", param_hint="--lease")
     require_queue(console.folder)
-    from pipeline.cli.shared_night import work_on_jobs
+    from pipeline.cli.distributed_run import work_on_jobs
     from pipeline.wiring.postgres_adapters import show_dashboard
 
     if dashboard:

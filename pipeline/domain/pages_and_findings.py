@@ -12,8 +12,8 @@ from itertools import chain
 from urllib.parse import unquote
 
 from pipeline.domain.events.session_events import PageRead
-from pipeline.domain.state import Iteration, SessionState, Worker, search_nodes, workers_in_order
-from pipeline.domain.values import Contradiction, Fact, Gap, Hit, ResearchConfig
+from pipeline.domain.research_values import Contradiction, Fact, Gap, Hit, ResearchConfig
+from pipeline.domain.session_state import Iteration, SessionState, Worker, search_nodes, workers_in_order
 from pipeline.text.addresses import host_of
 from pipeline.text.questions import ParsedQuestion, parse_in
 from pipeline.text.ranking import StemmedText, TermStatistics, page_origin, rank_score, statistics_of, with_shares

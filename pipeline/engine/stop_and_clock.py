@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # slow to import, and this module is there before it is known
     import asyncio
 
     from pipeline.domain.events.session_events import EventBase, RunStarted
-    from pipeline.domain.state import SessionState
+    from pipeline.domain.session_state import SessionState
 
 Listener = Callable[["EventBase", "SessionState"], None]
 GRACE_S = 10.0

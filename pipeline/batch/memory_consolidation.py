@@ -16,15 +16,15 @@ from pipeline.domain.budget import announce
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.night_events import Due, MemoryEnded, MemoryStarted, SessionConsolidated
 from pipeline.domain.events.session_events import CallSent, EventBase
-from pipeline.domain.findings import all_facts
 from pipeline.domain.memory import Memory, MemoryIndex, consolidated, cost_of_calls, remember
+from pipeline.domain.pages_and_findings import all_facts
 from pipeline.domain.reasoner_questions import EpisodeQuestion
+from pipeline.domain.research_values import Cost, Recalled, Sentence
 from pipeline.domain.session import state_of
-from pipeline.domain.state import SessionState
+from pipeline.domain.session_state import SessionState
 from pipeline.domain.summary import Summary
-from pipeline.domain.values import Cost, Recalled, Sentence
 from pipeline.engine.recorder import StreamLog, failed, new_stream
-from pipeline.engine.stopping import RunContext
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.errors import BudgetSpent, LogError, LogUnwritable, ProviderRefused, StepError
 from pipeline.ports import EventStore, Reasoner
 from pipeline.text.cleaning import digest_of
@@ -32,7 +32,7 @@ from pipeline.text.cleaning import digest_of
 MOST_SESSIONS = 50  # of one consolidation that a model is asked about
 _MOST_FACTS = 40  # that a report cites, shown for its two sentences
 _FAILURES = 2  # in a row, after which nothing more is asked
-_log = logging.getLogger("pipeline.batch.consolidation")
+_log = logging.getLogger("pipeline.batch.memory_consolidation")
 
 
 def read_memory(store: EventStore) -> Memory:
