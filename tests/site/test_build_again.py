@@ -87,7 +87,7 @@ def test_another_program_renders_each_page_again_and_so_does_who_is_asked_for_al
     scratch.write("my/more.md", "More.")
     scratch.build()
     assert "another program" not in scratch.html("reports/2026/r1.html")
-    for module in ("build", "stages"):
+    for module in ("build_if_changed", "stages"):
         monkeypatch.setattr(f"pipeline.site.{module}.program_id", lambda _room: "another")
     assert "my/mine.html" in scratch.build().written
     assert "another program" in scratch.html("reports/2026/r1.html")
