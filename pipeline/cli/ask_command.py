@@ -35,6 +35,7 @@ from pipeline.text.addresses import readable
 from pipeline.text.cleaning import slug
 from pipeline.text.ranking import page_origin
 from pipeline.text.times import timestamp
+from pipeline.vault.identity import is_retired
 from pipeline.vault.output.user_text import AskedLine, asked_lines
 from pipeline.wiring.log_writers import context_of
 from pipeline.wiring.session_adapters import AdapterFactory
@@ -272,7 +273,8 @@ def open_note_questions(env: RunEnvironment) -> list[AskedLine]:
     if not lines:
         return []
     asked = [(talk.note, turn.text) for talk in talks_in(env.store) for turn in talk.turns if turn.answer is not None]
-    return [line for line in lines if (line.note, line.text) not in asked]
+    moved = {text for note, text in asked if is_retired(note)}  # now in the report that took over what stood in the note
+    return [line for line in lines if line.text not in moved and (line.note, line.text) not in asked]
 
 
 def answer_note_questions(env: RunEnvironment, lines: Sequence[AskedLine]) -> None:

@@ -427,9 +427,7 @@ def config_for(query: Query, settings: Settings, keys: Keys | None = None, docum
     Raises:
         UsageError: query or settings name a model or a provider that is not set up.
     """
-    from pipeline.domain.research_values import (
-        ResearchConfig,  # pydantic takes long to import, and a run with nothing due needs none
-    )
+    from pipeline.domain.research_values import ResearchConfig  # pydantic is slow to import; a run with nothing due needs none
 
     keys = Keys() if keys is None else keys
     reasoner = reasoner_for(settings, keys, query.model).name

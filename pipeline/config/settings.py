@@ -32,11 +32,6 @@ class Workspace:
     queue: Queue
 
     @property
-    def queue_file(self) -> Path:
-        """The file that ``research add`` appends to."""
-        return self.folder / QUEUE_FILE
-
-    @property
     def corpora(self) -> tuple[Path, ...]:
         """All folders of documents that the local search reads, one at least. They need not exist."""
         return tuple(self.folder / name for name in self.queue.settings.corpus)

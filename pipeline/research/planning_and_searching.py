@@ -155,9 +155,7 @@ def approval_of(views: tuple[Perspective, ...], *, validates: bool) -> e.Approva
     """
     if not views:
         return e.ApprovalGiven()
-    plain = tuple(
-        view.model_copy(update={"queries": (), "pages": ()}) for view in views
-    )  # they were made for the questions before
+    plain = tuple(view.model_copy(update={"queries": (), "pages": ()}) for view in views)  # made for the questions before
     sound = _valid_perspectives(plain, len(views), max(len(view.questions) for view in views))
     return e.ApprovalGiven(perspectives=sound, nodes=plan_of(sound, validates=validates))
 

@@ -1,4 +1,4 @@
-"""What a note is known by: its id, where a person put it, whether it is hidden, and where links to one that goes are to lead.
+"""What a note is known by: its id, where a person put it, whether it is hidden, and which note takes the place of one that goes.
 
 ``Decisions`` is what a person decided, folded from the events under ``events/vault/``: the streams of all machines are united,
 and the latest event about a note counts. ``Identity`` follows the notes that a person moved or removed since the last build, and
@@ -215,11 +215,12 @@ class Identity:
     def due(self) -> set[str] | None:
         """Return the owners of files to render again, because a note they link to was moved or hidden; None: all files.
 
-        All files are due if a hidden note is shown again: what would link to it cannot be told from the files.
+        All files are due if a hidden note is shown again: what would link to it cannot be told from the files; and if a note of
+        a kind that is no longer made was put back.
         """
         last = [note for note in self._before.values() if note.id in self._notes]
         moved = [note for note in last if self.paths[note.id] != note.path]
-        if any(not note.path for note in moved):
+        if any(not note.path for note in moved) or any(map(is_retired, self._found)):
             return None
         due = {note.owner for note in (*moved, *(note for note in last if self._doubles(note.id)))}
         names = {path.removesuffix(".md") for note in moved for path in (note.path, note.canonical)}
@@ -272,18 +273,25 @@ class Identity:
         return is_retired(note) or self._stones.is_forgotten(_session_of(note))
 
     def heirs(self, gone: Iterable[str]) -> dict[str, str]:
-        """Return where links to files that are ``gone`` are to lead, both without suffix.
+        """Return which notes take the place of files that are ``gone``, by path.
 
-        It is the newest report that a file led to; Home if it led to none and is of a kind of earlier versions.
+        It is the newest report that a file led to; Home if it led to none and is of a kind of earlier versions, or is what was
+        remembered, which is about no report.
         """
         at = {path.removesuffix(".md"): name for name, path in self.paths.items() if path and name.startswith("report:")}
-        links = dict[str, str]()
+        found = dict[str, str]()
         for path in gone:
-            data, name = _bytes_of(self._tree, path), path.removesuffix(".md")
-            newest = max((at[to] for to in targets_of(as_text(data)) if to in at), default="")
-            if heir := self.paths.get(newest or ("home" if is_retired(_id_in(data)) else "")):
-                links |= dict.fromkeys((name, name.rpartition("/")[2]), heir.removesuffix(".md"))
-        return links
+            data = _bytes_of(self._tree, path)
+            name, led = _id_in(data), (at[to] for to in targets_of(as_text(data)) if to in at)
+            newest = max(led, default="") if name != "memory" else ""
+            if heir := self.paths.get(newest or ("home" if is_retired(name) else "")):
+                found[path] = heir
+        return found
+
+    def leaves_words(self, path: str) -> bool:
+        """Return whether what a person wrote in a file that is gone belongs into its heir: it is neither hidden nor forgotten."""
+        name, owners = _id_in(_bytes_of(self._tree, path)), {note.owner for note in self._notes.values()}
+        return is_retired(name) or (name not in self.paths and f"session:{_session_of(name)}" in owners)
 
     def remember(self, left: Collection[str]) -> None:
         """Store where all notes are; ``left`` are the files that are no longer generated, but still there.

@@ -381,8 +381,9 @@ class Night:
             if done:
                 found.pop((entry.query_id, False), None)
             found[entry.query_id, done] = entry
-        order = [name for batch in self.batches for name in batch.started.due]
-        return tuple(sorted(found.values(), key=lambda entry: (*order, entry.query_id).index(entry.query_id)))
+        due = dict.fromkeys(name for batch in self.batches for name in batch.started.due)
+        places = {name: place for place, name in enumerate(due)}
+        return tuple(sorted(found.values(), key=lambda entry: places.get(entry.query_id, len(places))))
 
     @property
     def interrupted(self) -> bool:

@@ -116,15 +116,18 @@ class Build:
             placed = self._identity.placed(self._rendered_files())
             stale = self._stale_files(placed)
             away = set[str]() if self._values.problems else stale  # with a problem in the log nothing is removed
-            links = self._identity.heirs(sorted(away))
+            heirs = self._identity.heirs(sorted(away))
+            former = grouped((heir, path) for path, heir in heirs.items() if self._identity.leaves_words(path))
+            placed = [replace(one, former=tuple(former.get(one.path, ()))) for one in placed]
             self._check_in_place()
             drafts, dry = [*self._identity.drafts, *ratings], self.mode == "check"
             if self.record and drafts and not dry:
                 self.record(drafts)
-            links |= {old.removesuffix(".md"): new.removesuffix(".md") for old, new in self._identity.moved.items()}
+            links = {old.removesuffix(".md"): new.removesuffix(".md") for old, new in {**heirs, **self._identity.moved}.items()}
+            links |= {old.removesuffix(".md").rpartition("/")[2]: new.removesuffix(".md") for old, new in heirs.items()}
             own = list(relink(self._tree, self.kept.files, {} if dry else links))
             writer = VaultWriter(self._tree, self.kept.files, dry=dry)
-            writer.place(placed, sorted(away))
+            writer.place(placed, sorted(away - {path for one in placed for path in one.former}))
             report = self._record(stale, writer, own)
             self._check_in_place()
             if not dry:

@@ -16,7 +16,7 @@ from pipeline.vault.output.frontmatter import Property, id_in
 from pipeline.vault.output.user_text import NOTHING, UserText
 from pipeline.vault.stages import Build
 from tests.fakes import MemoryStore
-from tests.vault.builders import Story, Workplace, afresh, built, change, move, write_into
+from tests.vault.builders import OPEN, Story, Workplace, afresh, built, change, move, write_into
 
 
 def moved(place: Workplace, note: Path, to: str, *, by_obsidian: bool = False) -> Path:
@@ -261,7 +261,7 @@ OLD = {
     "question": ("questions/question-power-cut-ab12cd", "question:power-cut", f"[[{FIRST}|1]] [[{NEWEST}|2]]", NEWEST),
     "talk": ("talks/2026/talk-how-so-1a2b", "talk:talk-2026-11-21-x", f"[[{NEWEST}|deeper]] [[{FIRST}|about]]", NEWEST),
     "entity": ("entities/entity-log", "entity:log", f"- [[{FIRST}|1]]", FIRST),
-    "memory": ("Memory", "memory", "[[entities/entity-log|Log]]", "Home"),
+    "memory": ("Memory", "memory", f"[[entities/entity-log|Log]] [[{FIRST}|1]]", "Home"),
 }
 
 
@@ -279,25 +279,31 @@ def an_old_note(place: Workplace, kind: str, own: UserText = NOTHING) -> Path:
     return note
 
 
-@pytest.mark.parametrize("is_whole", [True, False])
+def own_text_of(place: Workplace, path: str) -> str:
+    return (place.vault / f"{path}.md").read_text().partition(OPEN)[2].partition("%% end notes %%")[0]
+
+
 @pytest.mark.parametrize("kind", OLD)
-def test_an_old_note_that_a_person_wrote_in_moves_to_the_attic_as_it_is(place: Workplace, kind: str, is_whole: bool) -> None:
+def test_a_persons_words_go_to_the_attic_and_behind_those_of_the_report_once(place: Workplace, kind: str, tmp_path: Path) -> None:
     note = an_old_note(place, kind, UserText("rating: 3\n", {}, {"notes": "my words\n"}))
-    if not is_whole:
-        change(note, "%% end notes %%", "%% end note %%")
-    was = note.read_bytes()
+    was, heir = note.read_bytes(), OLD[kind][3]
+    write_into(place.vault / f"{heir}.md", "written here")
     report = place.build()
-    assert report.problems == report.left_alone == ()
+    assert report.problems == ()
     assert report.removed == (note.relative_to(place.vault).as_posix(),)
     (copy,) = report.set_aside
     assert (place.vault / copy).read_bytes() == was
     assert not note.exists()
+    assert own_text_of(place, heir) == "written here\nmy words\n"
+    assert OLD[kind][0] in (place.vault / f"{heir}.md").read_text().partition("\n---\n")[0]
     before = place.files()
-    assert place.build().written == place.build("all").written == ()
+    assert place.build().written == ()
+    assert place.build("all").written == ()
+    assert place.files() == before
     note.parent.mkdir(parents=True, exist_ok=True)
     note.write_bytes(was)  # as a synchronisation may bring it back
     shutil.rmtree(place.state)
-    assert place.build().written == ()
+    place.build()
     assert place.files() == before
 
 
@@ -317,3 +323,13 @@ def test_links_of_a_person_lead_to_the_report_and_an_untouched_note_is_only_remo
     mine.unlink()
     assert place.leading_nowhere() == []
     assert place.build().written == ()
+
+
+def test_a_note_with_broken_markers_is_kept_in_the_attic_as_it_is(place: Workplace) -> None:
+    note = an_old_note(place, "question", UserText(texts={"notes": "my words\n"}))
+    note.write_text(note.read_text().replace("%% end notes %%", "%% end note %%"))
+    was = note.read_bytes()
+    report = place.build()
+    assert not note.exists()
+    assert (place.vault / report.set_aside[0]).read_bytes() == was
+    assert "moved to attic/" in report.left_alone[0]

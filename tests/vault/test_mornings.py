@@ -166,7 +166,7 @@ def test_all_that_was_due_when_a_server_went_down_is_named_and_counted_and_why_i
     assert "3 unfinished (2 s; 1 question left out)" in digest
     assert "Why does the sea foam?: The model's server is down." in digest
     assert f"Left out - {Story.query.upper()}: Failed: no evidence. Problems - my/Queue.md, line 3" in digest
-    assert "Night of 22 November 2026, nothing was due since: " in heading_of(
+    assert "Night of 22 November 2026, nothing was researched since: " in heading_of(
         digest_of(store, nights_in(store)[0][-1], (), "2026-11-23")
     )
 

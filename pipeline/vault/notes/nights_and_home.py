@@ -312,10 +312,10 @@ def digest_of(store: EventStore, night: Night, unread: Iterable[str] = (), today
 def heading_of(digest: Digest) -> str:
     """Return the night in a line, as a mail's subject: ``Night of 21 November 2026: 3 answered, 1 failed``.
 
-    Where nothing was due since, it says so.
+    Where nothing was researched since, it says so.
     """
     words = _words(digest.night, (ended_as(one.status, card) for one, card in digest.questions))
-    since = ", nothing was due since" if digest.night.date < digest.today else ""
+    since = ", nothing was researched since" if digest.night.date < digest.today else ""
     return f"Night of {translations.day(digest.night.date)}{since}: {words}"
 
 

@@ -329,12 +329,16 @@ def united_lines(ours: str, theirs: str) -> str:
 
 
 def _united_properties(ours: str, theirs: str) -> str:
-    """The raw lines of both; of two values of one property the second gets another name."""
+    """The raw lines of both; a list that has two values becomes one list, of other values the second gets another name."""
     mine = frontmatter.by_key(ours)
     for name, raw in frontmatter.by_key(theirs).items():
+        one, other = frontmatter.load(mine.get(name, raw)).get(name), frontmatter.load(raw).get(name)
+        if one != other and isinstance(one, list) and isinstance(other, list):
+            entries = "".join(f"  - {frontmatter.quoted(entry)}\n" for entry in dict.fromkeys(map(str, (*one, *other))))
+            mine[name] = f"{mine[name].partition(':')[0]}:\n{entries}"
+            continue
         names = chain([name], (f"{name}_{number}" for number in count(2)))
-        value = frontmatter.load(raw).get(name)
-        free = next(new for new in names if new not in mine or frontmatter.load(mine[new]).get(new) == value)
+        free = next(new for new in names if new not in mine or frontmatter.load(mine[new]).get(new) == other)
         mine.setdefault(free, raw if free == name else frontmatter.renamed(raw, free))
     return "".join(mine.values())
 

@@ -31,7 +31,7 @@ class GeneratedFile:
     """A file without a person's text, and its owner. ``path`` has its suffix; ``kind`` is that of a note, or ``COPY``.
 
     ``properties`` and ``id`` are a note's, None and "" for another file. ``doubles`` are other places of a note, with a person's
-    words that belong to it.
+    words that belong to it; ``former`` are notes that are no longer made: this one takes over the texts of their blocks.
     """
 
     owner: str
@@ -41,6 +41,7 @@ class GeneratedFile:
     properties: Mapping[str, Property] | None = None
     id: str = ""
     doubles: tuple[str, ...] = ()
+    former: tuple[str, ...] = ()
 
     def data(self, additions: UserText = NOTHING) -> bytes:
         """The bytes of the file, of a note with a person's additions."""
@@ -124,7 +125,7 @@ class VaultWriter:
         made, state, data = self._files.find(fresh.path), self._tree.state(fresh.path), fresh.data()
         disk = self._tree.read(fresh.path)
         is_as_made = disk in (None, data) or (made is not None and made.digest == digest_of(disk or b""))
-        if is_as_made and not fresh.doubles:  # nothing of a person is in it
+        if is_as_made and not fresh.doubles and not fresh.former:  # nothing of a person is in it
             self._leave(fresh, data, state if disk == data else None)
             return
         places = [path for path in (fresh.path, *fresh.doubles) if self._tree.state(path)]
@@ -132,12 +133,27 @@ class VaultWriter:
         if None in versions:
             return
         # What the note has already is not added again: an earlier build may have been cut off.
-        additions = united(*filter(None, versions))
+        additions = united(*filter(None, versions), *map(self._words_of, fresh.former))
         whole = fresh.data(additions)
         self._leave(fresh, whole, state if whole == disk else None, mixed=bool(additions))
         for path in fresh.doubles:
             self._drop(path)
             self.united[path] = fresh.path
+        for path in fresh.former:
+            self._remove(path)
+
+    def _words_of(self, path: str) -> UserText:
+        """What stands in the blocks of a note that is no longer made, and its path as an alias; nothing if nobody wrote in it."""
+        data = self._tree.read(path)
+        if data is None or not self._was_edited(path, data):
+            return NOTHING
+        found = [UserText(lists={"aliases": (path.removesuffix(".md"),)})]
+        for side in sides(as_text(data)):
+            try:
+                found.append(UserText(texts=user_text.texts(user_text.parse(side).body)))
+            except ValueError as error:
+                self.problems.append(f"{path}: no longer made, and moved to {ATTIC}/ as it is: {error}")
+        return united(*found)
 
     def _user_text(self, fresh: GeneratedFile, path: str, data: bytes) -> UserText | None:
         """A person's text in a file on disk (a copy of an edited file is set aside); None if it must not be replaced.

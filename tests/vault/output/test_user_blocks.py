@@ -107,13 +107,11 @@ def test_a_text_without_a_whole_conflict_is_one_version(text: str) -> None:
     assert sides(text) == (text,)
 
 
-def test_properties_with_two_values_are_both_kept() -> None:
+def test_properties_with_two_values_are_both_kept_and_lists_become_one() -> None:
     ours = UserText(lines="rating: 4\nMein Feld: a\nread:\n  - x\n")
     theirs = UserText(lines="rating: 5\nMein Feld: b\nread:\n  - y\n")
     found = united(ours, theirs)
-    assert frontmatter.load(found.lines) == {
-        "rating": 4, "rating_2": 5, "Mein Feld": "a", "Mein Feld_2": "b", "read": ["x"], "read_2": ["y"],
-    }  # fmt: skip
+    assert frontmatter.load(found.lines) == {"rating": 4, "rating_2": 5, "Mein Feld": "a", "Mein Feld_2": "b", "read": ["x", "y"]}
     assert united(found, theirs) == found
 
 
