@@ -93,6 +93,11 @@ class Files(Manifest):
         """Return owner and kind of every file, by path."""
         return {path: (owner, kind) for path, owner, kind in self._base.execute("SELECT path, owner, kind FROM files")}
 
+    def count(self) -> int:
+        """Return how many files there are."""
+        (found,) = self._base.execute("SELECT count(*) FROM files").fetchone()
+        return int(found)
+
     def find(self, path: str) -> BuiltFile | None:
         """Return what is stored about a file."""
         select = "SELECT path, owner, kind, digest, size, mtime FROM files WHERE path = ?"
@@ -237,11 +242,11 @@ def with_kept(folder: Path, layout: str, build: Callable[[Kept], T]) -> T:
             return build(kept)
 
 
-def rows_in(folder: Path, select: str) -> list[tuple[str, ...]]:
+def rows_in(folder: Path, select: str, values: Iterable[str] = ()) -> list[tuple[str, ...]]:
     """Return what the file in ``folder`` answers; nothing if no vault was built or the file cannot be read."""
     try:
         with closing(connect_sqlite(folder / FILE, "ro")) as stored:
-            return stored.execute(select).fetchall()
+            return stored.execute(select, tuple(values)).fetchall()
     except sqlite3.Error:
         return []
 
@@ -251,7 +256,12 @@ def notes_in(folder: Path) -> list[KnownNote]:
     return [KnownNote._make(row) for row in rows_in(folder, "SELECT * FROM notes ORDER BY id")]
 
 
+def hidden_notes(folder: Path) -> set[str]:
+    """Return the ids of the notes that a person hid; a build with nothing to do asks for them, so no other note is read."""
+    return {name for (name,) in rows_in(folder, "SELECT id FROM notes WHERE path = ''")}
+
+
 def paths_of(folder: Path, kind: str) -> dict[str, str]:
     """Return the paths of the notes of a kind, without suffix, by what they are about: a session's id, a source's address."""
-    notes = (note for note in notes_in(folder) if note.kind == kind and note.path)
-    return {note.owner.partition(":")[2]: note.path.removesuffix(".md") for note in notes}
+    rows = rows_in(folder, "SELECT owner, path FROM notes WHERE kind = ? AND path != ''", [kind])
+    return {owner.partition(":")[2]: path.removesuffix(".md") for owner, path in rows}

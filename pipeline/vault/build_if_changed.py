@@ -70,7 +70,7 @@ def build_vault(
                 drift.record({})
                 kept.commit()
                 found = drift.untouched([f"{OWN}/"])  # the queue there may yet get links
-                return BuildReport(unchanged=len(kept.files.all()), found=found)
+                return BuildReport(unchanged=kept.files.count(), found=found)
         from pipeline.vault.output.templates import Renderer
         from pipeline.vault.stages import Build  # all that makes notes
 

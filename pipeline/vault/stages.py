@@ -320,7 +320,7 @@ class Build:
         self._drift.record(writer.left)
         return BuildReport(
             tuple(sorted([*writer.written, *own])),
-            len(self.kept.files.all()) - len(writer.written),
+            self.kept.files.count() - len(writer.written),
             tuple(sorted(writer.removed)),
             tuple(sorted(writer.set_aside)),
             tuple(self._values.problems),
