@@ -15,6 +15,7 @@ from pipeline.batch.session_index import SessionIndex
 from pipeline.config.queue_file import distinct_id
 from pipeline.config.queue_schema import Query, Queue
 from pipeline.domain.events.stream_records import begin_of, is_about
+from pipeline.domain.session_state import status_words
 from pipeline.domain.summary import Summary, is_tagged
 from pipeline.errors import LogError, LogUnreadable, SchemaTooNew, UsageError
 from pipeline.text.cleaning import same_question, slug
@@ -31,7 +32,7 @@ DUE: frozenset[Action] = frozenset(get_args(_Due))
 UP_TO_DATE = "up to date"
 LEFT_ALONE: frozenset[Action] = frozenset(get_args(_Left))
 ANNOUNCED: frozenset[Action] = LEFT_ALONE | {"forgotten"}  # the nights do not name what was forgotten
-_WORDS: dict[Action, str] = {"resume": "interrupted", "new": "due", "again": "due", "retry": "due", "not-found": "not found"}
+_WORDS: dict[Action, str] = {"resume": "interrupted", "new": "due", "again": "due", "retry": "due"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ class Decision:
     @property
     def word(self) -> str:
         """The word for it in lists."""
-        return _WORDS.get(self.action, self.action)
+        return _WORDS.get(self.action, status_words(self.action))
 
     @property
     def said(self) -> str:

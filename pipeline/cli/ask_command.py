@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from pipeline.cli.command_parts import amount, bring_up_to_date, read_sessions, session_named
-from pipeline.cli.researching import in_its_night
+from pipeline.cli.run_context_and_progress import in_its_night
 from pipeline.cli.run_environment import RunEnvironment, environment_of
 from pipeline.config.queue_file import add_query
 from pipeline.config.queue_schema import question_fault

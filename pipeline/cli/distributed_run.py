@@ -21,7 +21,7 @@ from pipeline.batch.batch_runner import PASSED
 from pipeline.batch.due_queries import split_at_limit
 from pipeline.batch.night_worker import NightWorker, open_night
 from pipeline.cli.batch_end import finish_batch
-from pipeline.cli.researching import Lines, batch_of, context_of, in_its_night, prepare, run_async, sessions_at_once
+from pipeline.cli.run_context_and_progress import Lines, batch_of, context_of, in_its_night, prepare, run_async, sessions_at_once
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, environment_of
 from pipeline.domain.budget import Budget
 from pipeline.domain.events.json_codec import decode

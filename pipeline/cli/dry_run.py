@@ -12,7 +12,7 @@ from pipeline.batch.batch_runner import ends_at
 from pipeline.batch.due_queries import ANNOUNCED, Decision, split_at_limit
 from pipeline.batch.session_lifecycle import adopted_config, has_work_left
 from pipeline.cli.command_parts import report_left_out
-from pipeline.cli.researching import sessions_at_once
+from pipeline.cli.run_context_and_progress import sessions_at_once
 from pipeline.cli.run_environment import Request, RunEnvironment, environment_of
 from pipeline.config.services import LOCAL, SearchChoice, search_for
 from pipeline.domain.session import ResearchSession

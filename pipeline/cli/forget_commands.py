@@ -11,7 +11,7 @@ import click
 from pipeline.batch.memory_consolidation import due_sessions, read_memory
 from pipeline.cli.batch_end import consolidate_now, print_failures
 from pipeline.cli.command_parts import bring_up_to_date, import_named, length, read_sessions, session_named
-from pipeline.cli.researching import in_its_night
+from pipeline.cli.run_context_and_progress import in_its_night
 from pipeline.cli.run_environment import environment_of
 from pipeline.config.queue_schema import FOREVER
 from pipeline.domain.events.stream_records import id_digest

@@ -34,7 +34,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Reading": {
         "serve": ("build_commands", "Serve the site on this machine."),
         "show": ("reading_commands", "Show SESSION: its status, steps, progress and cost."),
-        "log": ("log_commands", "Print the events of SESSION."),
+        "log": ("log_and_verify_commands", "Print the events of SESSION."),
         "why": ("reading_commands", "Show what a sentence of a report rests on."),
         "digest": ("reading_commands", "Print what a night found."),
         "export": ("import_export_commands", "Write the report of SESSION, or its sources, to one file."),
@@ -44,7 +44,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "doctor": ("setup_commands", "Check settings, keys, documents and log."),
         "build": ("build_commands", "Build the vault from the events and templates, and the site."),
         "watch": ("build_commands", "Build vault and site at each change."),
-        "verify": ("log_commands", "Check the whole log, and every quote in it."),
+        "verify": ("log_and_verify_commands", "Check the whole log, and every quote in it."),
         "approve": ("cancel_and_approve", "Approve the plan of SESSION."),
         "cancel": ("cancel_and_approve", "End SESSION without a report."),
         "hide": ("build_commands", "Hide a note of the vault, or show it again."),

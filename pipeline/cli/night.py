@@ -11,7 +11,7 @@ from pipeline.batch.batch_runner import ends_at
 from pipeline.batch.night_result import BatchResult
 from pipeline.cli.batch_end import answer_what_notes_ask, finish_batch
 from pipeline.cli.presentation import counts_line, happened, outcome_lines, troubles_of
-from pipeline.cli.researching import (
+from pipeline.cli.run_context_and_progress import (
     Lines,
     batch_of,
     context_of,

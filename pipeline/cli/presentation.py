@@ -112,7 +112,7 @@ _SAID: dict[type, Callable[[Any], str]] = {
         f"{len(x.changes.added)} new, {len(x.changes.changed)} changed, {len(x.changes.gone)} gone, {x.changes.kept} unchanged"
     ),
     e.ReportGenerated: lambda x: f"{x.title or 'passages'}: {counted(x.words, 'word')}, {_of(x.references, 'source')}",
-    e.ResearchFailed: lambda x: f"not found: {x.reason}" if x.cause == e.NO_EVIDENCE else x.reason,
+    e.ResearchFailed: lambda x: f"{status_words('not-found')}: {x.reason}" if x.cause == e.NO_EVIDENCE else x.reason,
     e.StepFailed: lambda x: f"{x.step}: {x.error}: {x.message}",
     e.BranchMerged: _joined,
     e.HandoffInitiated: lambda x: f"to {x.to}{f': {x.why}' if x.why else ''}",
@@ -248,7 +248,7 @@ def counts_line(account: dict[str, Any]) -> str:
     """Return how many queries of a run ended in which way."""
     parts = [f"{account[kind]} {COUNTED_OUTCOMES[kind]}" for kind in ("answered", "passages") if account[kind]]
     parts = parts or [counted(account["done"], "report")]
-    parts += [f"{account['not_found']} not found"] if account["not_found"] else []
+    parts += [f"{account['not_found']} {COUNTED_OUTCOMES['not-found']}"] if account["not_found"] else []
     parts += [f"{account['failed']} failed"]
     parts += [f"{account['open']} open"] if account["open"] else []
     return ", ".join([*parts, f"{account['left_out']} skipped"])

@@ -36,7 +36,7 @@ from pipeline.wiring.session_adapters import AdapterFactory
 T = TypeVar("T")
 NO_OPTIONS = Request()
 _TICK_S = 0.5
-_log = logging.getLogger("pipeline.cli.researching")
+_log = logging.getLogger("pipeline.cli.run_context_and_progress")
 
 
 def run_async(run: UnattendedRun, work: Coroutine[Any, Any, T]) -> T:
