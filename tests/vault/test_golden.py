@@ -40,7 +40,8 @@ PASSAGES = (
     ("$ one\n\n$ two\n```\n\nText.", ""),
     ("- It waits.\n- EAGAIN: Wait. (See below.)\n- It is sent,\n- EPERM: not\n- EIO;", ""),
 )  # fmt: skip
-LOST = SourceChange(url="corpus:old/policy.md", title="Policy", before="d" * 64, reason=f"it cannot be read: {GONE}")
+ELSEWHERE = ("corpus:@other/old/policy.md", "corpus:@other/kept.md", PAGES[2])
+LOST = SourceChange(url=ELSEWHERE[0], title="Policy", before="d" * 64, reason=f"it cannot be read: {GONE}")
 # A language with labels, without a model; one without, which is read from right to left.
 LANGUAGES: dict[str, Say] = {
     "Wie überlebt ein Protokoll einen Stromausfall?": lambda words: words.replace("careful-model", "extractive"),
@@ -122,14 +123,19 @@ def of_all_forms(store: MemoryStore) -> Story:
     return story.analysed().reported()
 
 
-def researched_again(store: MemoryStore, name: str, *, new: bool = False, title: str = "", **changed: object) -> Story:
-    """The second report on a question, with this title; what changed since the first is as given. ``new``: it has new facts."""
+def researched_again(
+    store: MemoryStore, name: str, *, new: bool = False, title: str = "", pages: tuple[str, ...] = PAGES, **changed: object
+) -> Story:
+    """The second report on a question, with this title; what changed since the first is as given. ``new``: it has new facts.
+
+    ``pages`` are what the first was made from.
+    """
 
     def stays(text: str) -> str:
         return f"It stays. {text}" if text.endswith(".") else text
 
     given: dict[str, Any] = {"query": f"Again: what of {name}?", "query_id": name, "tags": ()}
-    first = Story(store, id=f"2026-11-28-{name}-11aa", date="2026-11-28", **given).whole()
+    first = Story(store, id=f"2026-11-28-{name}-11aa", date="2026-11-28", pages=pages, **given).whole()
     say: Say = stays if new else str
     again = Story(store, id=f"2026-11-29-{name}-22bb", date="2026-11-29", previous=first.id, say=say, **given)
     cited, *_, further = again.facts
@@ -152,7 +158,8 @@ def golden_files(root: Path) -> dict[str, bytes]:
         name = f"2026-11-29-language-00{len(stories)}0"
         others = tuple(f"{page}-{len(stories)}" for page in PAGES)
         stories.append(Story(store, id=name, query=query, query_id=name, date="2026-11-29", say=say, pages=others).whole())
-    stories += [researched_again(store, "policy", unread=(LOST,)), researched_again(store, "wind", title="On the wind", new=True)]
+    stories.append(researched_again(store, "policy", pages=ELSEWHERE, unread=(LOST,)))
+    stories.append(researched_again(store, "wind", title="On the wind", new=True))
     other = SourceChange(url=PAGES[1], title="A page", before="1" * 64, after="2" * 64)
     stories.append(researched_again(store, "rain", title="AGAIN what of rain", sources=(other,), called_wrong=1))
     night(store, *stories, date="2026-11-29", archived=("power-cut",))
