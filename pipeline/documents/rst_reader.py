@@ -22,9 +22,19 @@ from pipeline.documents.page_writer import squash
 from pipeline.ports import Page
 
 _STANDARD = ("table", "list-table", "csv-table", "replace", "unicode")  # read as docutils does
-_CODE = ("code", "code-block", "sourcecode", "parsed-literal", "prompt", "console", "math", "doctest", "testcode")
+_CODE = frozenset(
+    "code code-block sourcecode parsed-literal prompt console math doctest testcode graphviz digraph graph mermaid uml"
+    " productionlist".split()
+)
 _WITHOUT_TEXT = ("contents", "toctree", "raw", "index", "meta", "highlightlang", "autosummary", "testsetup", "testcleanup")
-_ABOUT = ("figure", "only", "ifconfig")  # whose argument is no text, but what is in them is
+_ABOUT = ("figure", "only", "ifconfig", "container", "class", "rst-class", "cssclass", "grid")  # the argument is no text
+# Whose argument is the beginning of the text; that of others is the term that their content defines.
+_PROSE = ("attention", "caution", "danger", "error", "hint", "important", "note", "seealso", "tip", "todo", "warning")
+_VERSIONS = {
+    "versionadded": "Added in version", "versionchanged": "Changed in version", "deprecated": "Deprecated since version",
+    "versionremoved": "Removed in version",
+}  # fmt: skip
+_VALUES = ("type", "default", "value")  # the options of a description that Sphinx shows
 # Where docutils' names of a document's parts are not HTML's: the element.
 _TAGS = {
     "title": "p", "paragraph": "p", "line": "p", "attribution": "p", "block_quote": "blockquote", "literal_block": "pre",
@@ -51,13 +61,20 @@ class _AnyDirective(Directive):
         if name in _CODE:
             return [nodes.literal_block("", "\n".join([*self.arguments[: name == "math"], *self.content]))]
         argument = "" if name in _ABOUT else "".join(self.arguments)
-        if not self.content and not any(map(str.isspace, argument)):
+        lines = [f":{key}: {self.options[key]}" for key in _VALUES if self.options.get(key)]
+        if name in _VERSIONS:
+            number, text = (*argument.split(None, 1), "", "")[:2]
+            argument = f"{_VERSIONS[name]} {number}: {text}".rstrip(": ")
+        elif not self.content and not lines and not any(map(str.isspace, argument)):
             return []  # a setting, a file, a picture
-        block = nodes.container()
-        self.state.nested_parse(
-            StringList([*argument.split("\n"), "", *self.content]), self.content_offset, block, match_titles=True
-        )
-        return block.children
+        is_term = bool(argument and (self.content or lines)) and name not in _PROSE and name not in _VERSIONS
+        lines = [*lines, "", *self.content] if is_term else [*argument.split("\n"), "", *self.content]
+        block = nodes.definition() if is_term else nodes.container()
+        self.state.nested_parse(StringList(lines), self.content_offset, block, match_titles=True)
+        if not is_term:
+            return block.children
+        terms = [nodes.term("", line.strip()) for line in argument.split("\n")]
+        return [nodes.definition_list("", nodes.definition_list_item("", *terms, block))]
 
 
 def _role(_name: str, _source: str, text: str, *_about: object) -> tuple[list[nodes.Node], list[nodes.system_message]]:

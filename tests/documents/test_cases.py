@@ -35,10 +35,16 @@ EXPECTED = [
     ),
     (
         "definitions.rst",
-        r"lantern \[1\] is older.*- \[1\]: It is of 1711\..*- keep: how many days\n\nlight\(tower\)\n",
+        r"lantern \[1\] is older.*- \[1\]: It is of 1711\..*- keep: how many days\n- light\(tower\): Lights it\.",
         r"<|Only for",
     ),
-    ("definitions.rst", r"Lights it\.\n\n- -k, --keep DAYS: how many", r"module"),
+    ("definitions.rst", r"Lights it\.\n- -k, --keep DAYS: how many", r"module"),
+    ("definitions.rst", r"- light\.delay: The longest wait.*### wick .*\n\n- default: 4\n\nHow many threads", r"graphviz"),
+    (
+        "definitions.rst",
+        r"Deprecated since version 3\.1: Take the lens\.\n\n```\ndigraph g \{ lens -> wick; \}",
+        r"light\.delay\n",
+    ),
     ("chinese.md", r"最大水深为四十二米。", r"\A\Z"),
     ("korean.md", r"최대 수심은 42미터이다", r"\A\Z"),
     ("decomposed.md", r"Hütte", "[\u0300-\u036f]"),
