@@ -70,7 +70,7 @@ def scan(body: str) -> Found:
     lines = rest.split("\n")
     outside_code = _CODE_SPAN.sub(" C ", rest)  # in code, Obsidian sees no tag, address or HTML
     return Found(
-        links=tuple(_split(inner) for bang, inner in links if not bang),
+        links=tuple((inner.partition("|")[0], inner.partition("|")[2]) for bang, inner in links if not bang),
         embeds=tuple(inner for bang, inner in links if bang),
         addresses=(
             *(url for bang, url in addresses if not bang),
@@ -99,11 +99,6 @@ def fields(note: str) -> list[str]:
         begins = colons and re.fullmatch(r"[^\w]*((?:[\w\s/-]|[^\x00-\x7f])*)[_*~`]*", key.strip())
         found += inside or ([begins[1]] if begins else [])
     return found
-
-
-def _split(inner: str) -> tuple[str, str]:
-    target, _, words = inner.partition("|")
-    return target, words
 
 
 Files = Mapping[str, str]  # the text of each file by its path in the vault

@@ -96,19 +96,13 @@ def test_whatever_a_page_calls_itself_its_item_is_read(title: str, author: str, 
     assert all(part == one_line(part, 500) for one in items[0].get("author", ()) for part in one.values())
 
 
-SOURCE = replace(WEB, page=read("https://a.example/p"), title="A page", quotes=(quote("It is *so*.", "Part"),))
-NOTES = {SOURCE.page.url: "sources/2026-11/s"}
 CITED = f"[[sources/2026-11/s#^{block_id('ab12')}|¹]]"
-
-
-def document(body: str) -> str:
-    return portable(body, [SOURCE], NOTES)[0]
 
 
 @settings(deadline=None)
 @given(st.text(alphabet="[]()|#^!%<>`~\\ ab¹\n-.*x", max_size=60))
 def test_whatever_a_source_says_becomes_a_document_of_words(text: str) -> None:
-    html = page("Title", document(f"{inert(text)}\n\n{CITED}"))
+    html = page("Title", portable(f"{inert(text)}\n\n{CITED}", [WEB], {WEB.page.url: "sources/2026-11/s"})[0])
     body = html.partition("<h1>")[2].partition('<div class="footnote')[0]
     assert set(re.findall(r"<([^/ >]+)", body)) <= {"p", "sup", "a"}
     assert body.count("<a") == 1

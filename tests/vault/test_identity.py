@@ -283,46 +283,35 @@ def own_text_of(place: Workplace, path: str) -> str:
     return (place.vault / f"{path}.md").read_text().partition(OPEN)[2].partition("%% end notes %%")[0]
 
 
+@pytest.mark.parametrize("words", ["my words\n", ""])
 @pytest.mark.parametrize("kind", OLD)
-def test_a_persons_words_go_to_the_attic_and_behind_those_of_the_report_once(place: Workplace, kind: str, tmp_path: Path) -> None:
-    note = an_old_note(place, kind, UserText("rating: 3\n", {}, {"notes": "my words\n"}))
-    was, heir = note.read_bytes(), OLD[kind][3]
+def test_of_a_note_of_a_kind_that_is_gone_a_persons_words_go_to_the_attic_and_with_all_links_to_its_heir_once(
+    place: Workplace, kind: str, words: str
+) -> None:
+    note = an_old_note(place, kind, UserText("rating: 3\n", {}, {"notes": words}) if words else NOTHING)
+    was, (path, _name, _body, heir) = note.read_bytes(), OLD[kind]
     write_into(place.vault / f"{heir}.md", "written here")
+    mine, ours = place.vault / "my" / "ideas.md", place.note("topics/")
+    mine.parent.mkdir(exist_ok=True)
+    mine.write_bytes(f"see [[{path}#What|this]] and [[{path.rpartition('/')[2]}]]\r\nnot [[{path}-2]]\r\n".encode())
+    write_into(ours, f"as in [[{path}]]")
     report = place.build()
-    assert report.problems == ()
-    assert report.removed == (note.relative_to(place.vault).as_posix(),)
-    (copy,) = report.set_aside
-    assert (place.vault / copy).read_bytes() == was
-    assert not note.exists()
-    assert own_text_of(place, heir) == "written here\nmy words\n"
-    assert OLD[kind][0] in (place.vault / f"{heir}.md").read_text().partition("\n---\n")[0]
+    assert (report.problems, report.removed) == ((), (f"{path}.md",))
+    assert [(place.vault / copy).read_bytes() for copy in report.set_aside] == [was] * bool(words)
+    assert own_text_of(place, heir) == f"written here\n{words}"
+    assert (path in (place.vault / f"{heir}.md").read_text().partition("\n---\n")[0]) is bool(words)
+    assert mine.read_bytes() == f"see [[{heir}#What|this]] and [[{heir}]]\r\nnot [[{path}-2]]\r\n".encode()
+    assert f"\nas in [[{heir}]]\n" in ours.read_text()
+    mine.unlink()
+    assert {path.partition("/")[0] for path, _target in place.leading_nowhere()} <= {"attic"}
     before = place.files()
-    assert place.build().written == ()
-    assert place.build("all").written == ()
+    assert place.build().written == place.build("all").written == ()
     assert place.files() == before
     note.parent.mkdir(parents=True, exist_ok=True)
     note.write_bytes(was)  # as a synchronisation may bring it back
     shutil.rmtree(place.state)
     place.build()
     assert place.files() == before
-
-
-@pytest.mark.parametrize("kind", OLD)
-def test_links_of_a_person_lead_to_the_report_and_an_untouched_note_is_only_removed(place: Workplace, kind: str) -> None:
-    note = an_old_note(place, kind)
-    path, _name, _body, heir = OLD[kind]
-    mine, ours = place.vault / "my" / "ideas.md", place.note("topics/")
-    mine.parent.mkdir(exist_ok=True)
-    mine.write_bytes(f"see [[{path}#What|this]] and [[{path.rpartition('/')[2]}]]\r\nnot [[{path}-2]]\r\n".encode())
-    write_into(ours, f"as in [[{path}]]")
-    report = place.build()
-    assert not note.exists()
-    assert report.set_aside == ()
-    assert mine.read_bytes() == f"see [[{heir}#What|this]] and [[{heir}]]\r\nnot [[{path}-2]]\r\n".encode()
-    assert f"\nas in [[{heir}]]\n" in ours.read_text()
-    mine.unlink()
-    assert place.leading_nowhere() == []
-    assert place.build().written == ()
 
 
 def test_a_note_with_broken_markers_is_kept_in_the_attic_as_it_is(place: Workplace) -> None:

@@ -60,23 +60,16 @@ def test_a_missing_template_is_named(tmp_path: Path) -> None:
     assert not place.vault.exists()
 
 
-def test_the_readme_lists_exactly_what_each_template_is_given(tmp_path: Path) -> None:
+def test_the_readme_lists_exactly_what_each_template_is_given_and_the_filters(tmp_path: Path) -> None:
     readme = (ROOT / "templates" / "README.md").read_text()
+    sections = re.findall(r"(?ms)^##+ (.*?)\n(.*?)(?=^##|\Z)", readme)
+    listed = {heading: re.findall(r"(?m)^\| `(\w+)` \|", text) for heading, text in sections}
     _, notes = Workplace(tmp_path, a_store()).build_and_note()
-    for kind, view in {note.kind: note.view for note in notes}.items():
-        section = re.search(rf"(?ms)^### `{kind}\.md\.j2`\n(.*?)(?=^##|\Z)", readme)
-        assert section is not None
-        assert re.findall(r"(?m)^\| `(\w+)` \|", section[1]) == [*view], kind
+    assert {note.kind: listed[f"`{note.kind}.md.j2`"] for note in notes} == {note.kind: [*note.view] for note in notes}
+    assert listed["Filters"] == [*Renderer(TEMPLATES).filters]
 
 
-def test_the_readme_lists_the_filters() -> None:
-    readme = (ROOT / "templates" / "README.md").read_text()
-    filters = re.search(r"(?ms)^## Filters\n(.*?)(?=^## )", readme)
-    assert filters is not None
-    assert re.findall(r"(?m)^\| `(\w+)` \|", filters[1]) == [*Renderer(ROOT / "templates" / "vault").filters]
-
-
-STARTER = TEMPLATES.parents[1] / "vault" / ".obsidian"
+STARTER = ROOT / "vault" / ".obsidian"
 STYLE = (TEMPLATES / STYLE_SHEET).read_text()
 BUILT_IN = {"abstract", "info", "todo", "tip", "success", "question", "warning", "failure", "danger", "bug", "example", "quote"}
 TYPE_OF = {"text": str, "number": (int, float), "multitext": list, "tags": list, "aliases": list, "datetime": str}

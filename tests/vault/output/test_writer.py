@@ -116,11 +116,7 @@ def test_a_stale_note_that_someone_wrote_in_moves_to_the_attic(place: Workplace,
     assert [(place.vault / copy).read_bytes() for copy in report.set_aside] == [edited]
 
 
-def _linked(note: Path, canary: Path) -> None:
-    note.symlink_to(canary)
-
-
-@pytest.mark.parametrize("put", [_linked, lambda note, _: note.mkdir(), lambda note, _: os.mkfifo(note)])
+@pytest.mark.parametrize("put", [Path.symlink_to, lambda note, _: note.mkdir(), lambda note, _: os.mkfifo(note)])
 def test_a_link_a_folder_or_a_pipe_in_the_way_is_left_alone_and_named(
     place: Workplace, tmp_path: Path, put: Callable[[Path, Path], None]
 ) -> None:
