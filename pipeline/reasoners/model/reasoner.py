@@ -97,9 +97,12 @@ class OpenAIReasoner:
     async def _answered(self, question: Question[Any], models: tuple[str, ...], calls: AnswerCalls) -> Reply:
         """Ask one model after another; a final refusal, a spent budget and a content filter end this at once."""
         failed: StepError | None = None
+        usual, choice = self._server.model, self._server.choice
         for model in models:
             if failed is not None and calls.paid >= MOST_PAID:
                 break
+            if isinstance(failed, ModelUnknown) and model == usual and usual not in choice.fallback:
+                continue  # a wrong name under `roles` is said, unless the user named who takes its place
             try:
                 return await self._one_model(model, question, calls, last=model == models[-1])
             except (AnswerInvalid, ServiceUnavailable, ServiceFailed, ModelUnknown) as error:

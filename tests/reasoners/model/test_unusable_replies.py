@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from typing import Any
 
 import httpx
@@ -56,11 +57,17 @@ def test_a_model_that_fails_again_and_again_is_replaced() -> None:
     assert [body["model"] for body in script.bodies] == [MODEL, MODEL, "acme/two"]
 
 
-def test_a_role_has_a_model_of_its_own_and_falls_back_to_the_usual_one() -> None:
-    script = Script([reply(404, {"error": {"code": "model_not_found", "message": "no such model"}}), said(GOOD["reading"])])
-    reasoner = reasoner_for(script, roles=(("read", "acme/two"),))
-    ask(reasoner, QUESTIONS["reading"])
-    assert [body["model"] for body in script.bodies] == ["acme/two", MODEL]
+@pytest.mark.parametrize("fallbacks", [(), ("acme/three",)])
+def test_a_role_has_a_model_of_its_own_and_a_wrong_name_is_said_unless_a_fallback_is_named(fallbacks: tuple[str, ...]) -> None:
+    unknown = reply(404, {"error": {"code": "model_not_found", "message": "no such model"}})
+    script = Script([unknown, said(GOOD["reading"])])
+    reasoner = reasoner_for(script, roles=(("read", "acme/two"),), fallbacks=fallbacks)
+    with nullcontext() if fallbacks else pytest.raises(errors.ModelUnknown, match="the model acme/two cannot be asked"):
+        ask(reasoner, QUESTIONS["reading"])
+    assert [body["model"] for body in script.bodies] == ["acme/two", *fallbacks]
+    useless = Script([*[said("no json")] * 2, said(GOOD["reading"])])
+    ask(reasoner_for(useless, roles=(("read", "acme/two"),)), QUESTIONS["reading"])
+    assert [body["model"] for body in useless.bodies] == ["acme/two", "acme/two", MODEL]
 
 
 def test_no_answer_costs_three_calls_however_many_models_may_be_asked() -> None:
