@@ -21,7 +21,7 @@ _NANO = 1_000_000_000
 _DEARER = 5  # a received token costs about five times as much as a sent one at most providers
 _USUAL_SHARE = 0.1  # of the room for a reply, what is used on average
 
-_SET_BY = {"query": "`query_limits` or `budget_usd`", "night": "`limits`", "run": "`--max-cost`"}  # by a budget's name
+SET_BY = {"query": "`query_limits` or `budget_usd`", "night": "`limits`", "run": "`--max-cost`"}  # by a budget's name
 
 # The engine sets this for each step; it is called with the worst case of each call after reservation and before sending.
 announce: ContextVar[Callable[[Cost], Awaitable[None]] | None] = ContextVar("announce", default=None)
@@ -158,7 +158,7 @@ class Budget:
     def _spent(self, cap: str, limit: str, spent: str, needed: str) -> BudgetSpent:
         """Return the refusal of a call by ``cap``: usd, tokens or calls; the figures are in words."""
         whose = "night" if self.name == "run" and cap != "usd" else self.name
-        own = f" ({_SET_BY[whose]})" if whose in _SET_BY else ""
+        own = f" ({SET_BY[whose]})" if whose in SET_BY else ""
         unit = "USD" if cap == "usd" else cap
         self.refusal = (
             f"the {whose}'s budget of {limit} {unit}{own} does not allow another call, which may take {needed} ({spent} spent)"

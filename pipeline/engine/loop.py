@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from functools import partial
 
 from pipeline.domain.agenda import agenda
-from pipeline.domain.budget import announce
+from pipeline.domain.budget import SET_BY, announce
 from pipeline.domain.events.session_events import Answered, BudgetExhausted, CallSent
 from pipeline.domain.research_values import Cost
 from pipeline.domain.session import ResearchSession
@@ -134,9 +134,13 @@ class _SessionLoop:
         cap = reached_cap(self._state, self._context, self._spent)
         if cap is None:
             return True
-        spent, paid = self._spent, self._state.spent.calls
-        stays_open = cap.cap == "deadline" or (spent is not None and not (spent.ledger == "query" and paid))
-        if self._tasks or (stays_open and not self._state.facts):  # without a fact there is nothing to write: tomorrow, then
+        if self._tasks or (
+            cap.cap != "time" and not self._state.facts
+        ):  # without a fact there is nothing to write: tomorrow, then
+            spent = self._spent
+            if spent is None and cap.cap == "usd":
+                message = f"the query's budget of {cap.limit} USD ({SET_BY['query']}) is spent, and nothing was found yet"
+                spent = BudgetSpent(message, ledger="query", cap=cap.cap, limit=cap.limit, spent=cap.spent)
             self.fatal = self.fatal if self._tasks else self.fatal or spent
             return False
         self._recorder.take(cap)
