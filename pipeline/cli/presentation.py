@@ -126,8 +126,10 @@ _SAID: dict[type, Callable[[Any], str]] = {
 
 
 def log_line(event: e.EventBase) -> str:
-    """Return one event as a line: version, time, type, what happened."""
-    return _plain(f"{event.version:>5}  {event.at[:19].replace('T', ' ')}  {event.type:<22}  {happened(event)}".rstrip())
+    """Return one event as a line: version, time, type, what happened, and how long an answer took from one second on."""
+    seconds = event.seconds if isinstance(event, e.Answered) and event.seconds else 0.0
+    took = f" ({duration(seconds)})" if seconds >= 1 else ""
+    return _plain(f"{event.version:>5}  {event.at[:19].replace('T', ' ')}  {event.type:<22}  {happened(event)}{took}".rstrip())
 
 
 def _plain(line: str) -> str:

@@ -58,7 +58,6 @@ class SearchDone:
     statistics: TermStatistics = field(default_factory=TermStatistics)
     languages: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
-    seconds: float = 0.0
     left_out: int = 0
 
 
