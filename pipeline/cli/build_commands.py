@@ -151,8 +151,8 @@ def _build_on_changes(console: Console, poll: bool, then: Callable[[], None], fa
 def hide(console: Console, names: tuple[str, ...], undo: bool, everything: bool) -> None:
     """Hide NOTE: a path in the vault, a note's id, or a session or an import, which means all its notes.
 
-    It is removed from vault and site, as when you delete it in the vault; text that you wrote in it moves to vault/attic. The
-    research stays in the log. Without NOTE, the hidden notes are listed.
+    It is removed from vault and site, with its lines in lists, feed and search, as when you delete it in the vault. Text that you
+    wrote in it moves to vault/attic. The research stays in the log. Without NOTE, the hidden notes are listed.
     """
     from pipeline.domain.events.upkeep_events import NoteHidden, NoteShown
     from pipeline.wiring.log_writers import record_decisions

@@ -13,7 +13,7 @@ from pipeline.batch.due_queries import ANNOUNCED, Decision, split_at_limit
 from pipeline.batch.session_lifecycle import adopted_config, has_work_left
 from pipeline.cli.command_parts import report_left_out
 from pipeline.cli.run_context_and_progress import sessions_at_once
-from pipeline.cli.run_environment import Request, RunEnvironment, environment_of
+from pipeline.cli.run_environment import Request, RunEnvironment, environment_of, say_reworded
 from pipeline.config.services import LOCAL, SearchChoice, search_for
 from pipeline.domain.session import ResearchSession
 from pipeline.ops.console_output import Console
@@ -35,7 +35,9 @@ def print_dry_run(console: Console, request: Request) -> None:
     """
     env = environment_of(console, request)
     report_left_out(console, env.workspace)
-    decisions = env.decisions_for(request, read_only=True).decisions
+    decided = env.decisions_for(request, read_only=True)
+    say_reworded(env, decided)
+    decisions = decided.decisions
     due, beyond = split_at_limit(decisions, request.selection.limit)
     entries = asyncio.run(_entries(env, due))
     limits, worst = env.workspace.queue.settings.limits, [entry["worst_usd"] for entry in entries]

@@ -19,7 +19,7 @@ from pipeline.cli.command_parts import (
     try_builds,
     workspace_store,
 )
-from pipeline.cli.run_environment import Request, RunEnvironment, environment_of, is_recorded
+from pipeline.cli.run_environment import Request, RunEnvironment, environment_of, is_recorded, say_reworded
 from pipeline.config.settings import store_address
 from pipeline.errors import LOG_TROUBLE, ExitCode, NoWorkspace, UsageError, WorkspaceLocked
 from pipeline.ops.console_output import Console, end
@@ -146,6 +146,7 @@ def _work(run: UnattendedRun, request: Request) -> int:
     report_left_out(run.console, env.workspace)
     unfinished = _night_is_unfinished(env, distribute=request.distribute is not None)
     decided = env.decisions_for(request)
+    say_reworded(env, decided)
     work = unfinished or decided.branched or any(decision.due for decision in decided.decisions)
     if not work and asked_lines(env.workspace.folder / "vault"):  # it reads all notes; a run with work looks at its end
         from pipeline.cli.ask_command import open_note_questions

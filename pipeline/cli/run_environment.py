@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.batch.due_queries import ANYWHERE, Decision, Selection, archived, decide
 from pipeline.cli.command_parts import read_sessions
@@ -124,9 +124,23 @@ def environment_of(console: Console, request: Request = Request()) -> RunEnviron
 
 def is_recorded(env: RunEnvironment, decided: Decisions) -> bool:
     """Return whether the latest batch recorded what was removed from the file, and which questions and folders cannot be read."""
+    known = _latest_batch(env)
+    return [known.get(name, []) for name in ("archived", "unread")] == [[*decided.archived], [*env.workspace.queue.left_out]]
+
+
+def say_reworded(env: RunEnvironment, decided: Decisions) -> None:
+    """Say how a question keeps its history, if one is new and others were removed from the file since the latest batch."""
+    new = [decision.query.id for decision in decided.decisions if decision.action == "new"]
+    if new and decided.archived and (gone := sorted({*decided.archived} - {*_latest_batch(env).get("archived", [])})):
+        before, now = ", ".join(gone[:3]), ", ".join(new[:3])
+        words = f"new in the queue: {now}; removed: {before}. A question in other words keeps its history by the id that it had"
+        env.console.say(f"{words}: `id: {gone[0]}`", fg="yellow")
+
+
+def _latest_batch(env: RunEnvironment) -> dict[str, Any]:
+    """Return what began the latest batch, as stored; nothing before the first."""
     names = [name for name in env.store.marks() if kind_of(name) == "batch"]
     second = max(map(begin_of, names), default="")  # several may share it
     records = [record for name in names if begin_of(name) == second for record in env.store.load(name)]
     started = [record for record in records if record.type == "batch.started"]  # read without the events' models
-    known = json.loads(max(started, key=lambda record: record.at).data) if started else {}
-    return [known.get(name, []) for name in ("archived", "unread")] == [[*decided.archived], [*env.workspace.queue.left_out]]
+    return dict(json.loads(max(started, key=lambda record: record.at).data)) if started else {}

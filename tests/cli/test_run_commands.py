@@ -77,6 +77,14 @@ def test_a_changed_question_is_researched_again_and_one_that_is_gone_is_archived
     assert said(folder, "run").code == 0
     sessions = {entry["session"]: entry for entry in json.loads(said(folder, "--json", "list").out)["sessions"]}
     assert len(sessions) == 3
+    reworded, how = (
+        "queries:\n  - {query: What can ships draw at ebb?, mode: fast}\n",
+        "keeps its history by the id that it had: `id: harbour`",
+    )
+    (folder / "queries.yaml").write_text(reworded)
+    assert how in said(folder, "run", "--dry-run").err
+    assert how in said(folder, "run").err
+    assert how not in said(folder, "run").err
 
 
 # ---- the list ------------------------------------------------------------------------------------------------------
