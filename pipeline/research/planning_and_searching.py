@@ -12,20 +12,13 @@ from itertools import takewhile, zip_longest
 from typing import Any
 
 from pipeline.config.services import LOCAL
+from pipeline.domain import session_state
 from pipeline.domain import steps as s
 from pipeline.domain.events import session_events as e
 from pipeline.domain.pages_and_findings import facts_of, may_be_read, page_of
 from pipeline.domain.reasoner_questions import PlanQuestion
 from pipeline.domain.research_values import Gap, Hit, Perspective, Recalled, ResearchConfig
-from pipeline.domain.session_state import (
-    GIVES_ORDERS,
-    SessionState,
-    Worker,
-    asked_queries,
-    plan_of,
-    search_nodes,
-    workers_in_order,
-)
+from pipeline.domain.session_state import SessionState, Worker, asked_queries, plan_of, search_nodes, workers_in_order
 from pipeline.errors import AnswerInvalid, ReadFailed
 from pipeline.ports import Page, SearchResult
 from pipeline.research.step_context import StepContext, StepResult, paid
@@ -308,6 +301,6 @@ async def fetch_page(step: s.FetchPage, _state: SessionState, context: StepConte
         "final_url": page.url if page.url != step.url else "",
         "author": one_line(page.author),
         "published": one_line(page.published, 40),
-        "notices": (*((GIVES_ORDERS,) if gives_orders(text) else ()), *page.notices),
+        "notices": (*((session_state.GIVES_ORDERS,) if gives_orders(text) else ()), *page.notices),
     }
     return StepResult((e.PageRead(digest=digest_of(data), characters=len(text), **said),), (data,))

@@ -7,20 +7,12 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import product
 
 from pipeline.domain import research_values as v
+from pipeline.domain import session_state
 from pipeline.domain import steps as s
 from pipeline.domain.events import session_events as e
 from pipeline.domain.pages_and_findings import all_facts, chosen_pages, contradictions, open_gaps, page_of, query_of
 from pipeline.domain.report_parts import items_of, kept_text
-from pipeline.domain.session_state import (
-    SUMMARY,
-    Failure,
-    SearchDone,
-    SessionState,
-    cost_of,
-    outcome_of,
-    workers_in_order,
-    working_seconds,
-)
+from pipeline.domain.session_state import Failure, SearchDone, SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.errors import ObjectMissing
 from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
 from pipeline.research.step_context import StepContext, StepResult
@@ -52,8 +44,8 @@ def make_report(_step: s.MakeReport, state: SessionState) -> StepResult:
     if state.passages:
         return StepResult((report_of_passages(state),))
     kept, cut = kept_text(state)
-    beginning = next((section for section in kept if section.id == SUMMARY), None)
-    sections = tuple(section for section in kept if section.id != SUMMARY)
+    beginning = next((section for section in kept if section.id == session_state.SUMMARY), None)
+    sections = tuple(section for section in kept if section.id != session_state.SUMMARY)
     top = tuple(item.sentence for item in items_of([beginning] if beginning else []) if item.sentence)
     body = [item.sentence for item in items_of(sections) if item.sentence]
     title = beginning.title if beginning and beginning.title else state.query
@@ -214,7 +206,7 @@ def earlier_session(state: SessionState) -> v.EarlierSession:
         facts=_facts_of_report(state),
         sources=tuple(v.KnownSource(url=page.url, title=page.title, digest=page.digest) for page in state.pages.values()),
         cited=tuple(reference.url for reference in state.report.references) if state.report else (),
-        of_passages=outcome_of(state) == "passages",
+        of_passages=session_state.outcome_of(state) == "passages",
     )
 
 

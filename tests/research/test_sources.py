@@ -15,6 +15,7 @@ from pipeline.domain.steps import FindGaps
 from pipeline.research.page_reading import sources_of
 from pipeline.research.planning_and_searching import NOT_SEARCHED, approval_of, find_gaps, searched
 from pipeline.research.report_assembly import limits
+from pipeline.text.cleaning import tokens
 from tests.fakes import Journal, MemoryStore, step_context_for
 
 
@@ -132,7 +133,7 @@ def test_only_the_best_page_is_shown_beyond_what_was_hit_and_in_a_large_window_w
 def test_the_section_that_the_last_reading_searched_for_is_shown_whole_beside_pages_that_questions_bring() -> None:
     state, worker = _state()
     worker.round = 1
-    state.config = state.config.model_copy(update={"iterations": 1, "gap_pages": 12})
+    state.config = state.config.model_copy(update={"perspectives": 1, "iterations": 1, "gap_pages": 12})
     worker.iterations = [Iteration("", ("Locks", "What is asked?"))]
     others = tuple(Hit(url=f"corpus:{number}.md", title="", heading="Part 1") for number in range(11))
     state.searches |= {
@@ -147,6 +148,10 @@ def test_the_section_that_the_last_reading_searched_for_is_shown_whole_beside_pa
     shown = {one.url: "".join(text[start:end] for start, end in one.shown) for one in sources_of(state, worker, 1, context)}
     assert section.strip() in shown["corpus:z.md"]
     assert len(shown) > 6
+    quote = "Water flows downhill. " * 1_000
+    state.facts["f"] = Fact(id="f", claim=quote, quote=quote, url="corpus:z.md", digest="0" * 64)
+    parts = [text[start:end] for one in sources_of(state, worker, 1, context) for start, end in one.shown]
+    assert 1_500 < sum(map(tokens, parts)) < 10_000 - tokens(quote)  # what was found leaves less room
 
 
 def found_gaps(state: SessionState) -> tuple[Gap, ...]:
