@@ -209,10 +209,13 @@ def test_a_place_outside_the_vault_or_in_a_folder_of_the_program_is_not_taken(pl
     assert place.files() == before
 
 
-def test_a_name_that_no_link_can_hold_leaves_plain_words(place: Workplace) -> None:
-    moved(place, place.note("sources/"), "odd [name] #1.md")
+def test_a_name_that_no_link_can_hold_leaves_plain_words_until_it_has_another(place: Workplace) -> None:
+    odd = moved(place, place.note("sources/"), "odd [name] #1.md")
     assert place.build().problems == ()
     assert place.leading_nowhere() == []
+    moved(place, odd, "plain.md")
+    place.build()
+    assert place.build(mode="all").written == ()
 
 
 def test_a_new_note_gives_way_to_one_that_a_person_put_in_its_place(place: Workplace) -> None:
