@@ -281,12 +281,13 @@ def compose(properties: Mapping[str, Property], body: str, additions: UserText =
     return f"---\n{head}---\n\n{text}\n{_LEAD}{lines}.{own} %%\n"
 
 
-# A conflict as git marks it, with the text before it or without; the innermost where a text with such marks was merged again.
+# A conflict as git marks it, with the text before it or without, with one sign more in a note that both sides renamed; the
+# innermost where a text with such marks was merged again.
 _CONFLICT = re.compile(
-    r"^<{7}(?: [^\n]*)?\n(?P<ours>(?:(?!<{7} )[^\n]*\n)*?)"
-    r"(?:^\|{7}(?: [^\n]*)?\n(?:[^\n]*\n)*?)?"
-    r"^={7}\r?\n(?P<theirs>(?:(?!<{7} )[^\n]*\n)*?)"
-    r"^>{7}(?: [^\n]*)?(?:\n|\Z)",
+    r"^<{7}(?P<renamed><)?(?: [^\n]*)?\n(?P<ours>(?:(?!<{7,8} )[^\n]*\n)*?)"
+    r"(?:^\|{7}(?(renamed)\|)(?: [^\n]*)?\n(?:[^\n]*\n)*?)?"
+    r"^={7}(?(renamed)=)\r?\n(?P<theirs>(?:(?!<{7,8} )[^\n]*\n)*?)"
+    r"^>{7}(?(renamed)>)(?: [^\n]*)?(?:\n|\Z)",
     re.MULTILINE,
 )
 

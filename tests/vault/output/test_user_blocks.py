@@ -87,12 +87,14 @@ def test_united_lines_have_each_line_as_often_as_the_version_that_has_it_most(ou
     assert found == Counter(line for line in ours if line) | Counter(line for line in theirs if line)
 
 
-@given(st.lists(st.tuples(versions, versions, versions), min_size=1, max_size=4))
-def test_both_sides_of_conflicts_are_read(parts: list[tuple[list[str], list[str], list[str]]]) -> None:
+@given(st.lists(st.tuples(versions, versions, versions), min_size=1, max_size=4), st.sampled_from([7, 8]))
+def test_both_sides_of_conflicts_are_read_also_in_a_note_that_both_renamed(
+    parts: list[tuple[list[str], list[str], list[str]]], signs: int
+) -> None:
     marked = ours = theirs = ""
     for before, mine, other in parts:
         text, one, two = ("".join(f"{line}\n" for line in part) for part in (before, mine, other))
-        marked += f"{text}<<<<<<< HEAD\n{one}=======\n{two}>>>>>>> other\n"
+        marked += f"{text}{'<' * signs} HEAD\n{one}{'=' * signs}\n{two}{'>' * signs} other\n"
         ours, theirs = ours + text + one, theirs + text + two
     assert sides(marked) == tuple(dict.fromkeys((ours, theirs)))
 
