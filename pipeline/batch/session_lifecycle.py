@@ -34,7 +34,7 @@ async def new_session(
         LogError: it could not be stored.
     """
     query = decision.query
-    session = ResearchSession(stream_id("session", timestamp(context.now()), secrets.token_hex(2), query.id))
+    session = ResearchSession(stream_id("session", timestamp(context.now()), secrets.token_hex(4), query.id))
     start = e.ResearchStarted(
         query=query.text,
         query_id=query.id,

@@ -103,7 +103,7 @@ def ask(
     else:
         cap = env.workspace.queue.settings.query_limits.cost_usd
         name = question or scope.subject or " ".join(scope.ids) or "all"
-        state = TalkState(id=stream_id("talk", timestamp(context.now()), secrets.token_hex(2), name), budget_usd=cap)
+        state = TalkState(id=stream_id("talk", timestamp(context.now()), secrets.token_hex(4), name), budget_usd=cap)
     state.budget_usd = state.budget_usd if max_cost is None else max_cost
 
     def value_of(turn: Turn) -> dict[str, Any]:
@@ -291,7 +291,7 @@ def answer_note_questions(env: RunEnvironment, lines: Sequence[AskedLine]) -> No
             elif tag := next((tag for one in known.sessions for tag in one.tags if kind == "topic" and slug(tag) == name), ""):
                 scope = talk_scope(known.sessions, "topic", (tag,))
             state = next((talk for talk in talks_in(env.store) if talk.note == note), None)
-            named = stream_id("talk", timestamp(context.now()), secrets.token_hex(2), note)
+            named = stream_id("talk", timestamp(context.now()), secrets.token_hex(4), note)
             texts = [line.text for line in lines if line.note == note]
             state = state or TalkState(id=named, budget_usd=cap)
             done += len(asyncio.run(_talk(env, context, state, scope, texts, note=note)))

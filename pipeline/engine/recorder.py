@@ -104,7 +104,7 @@ class _Waiting:
 
 def new_stream(store: EventStore, context: RunContext, kind: Kind) -> StreamLog:
     """Return the log of a new stream of a kind; ids sort by time."""
-    return StreamLog(store, context, stream_id(kind, timestamp(context.now()), secrets.token_hex(2)))
+    return StreamLog(store, context, stream_id(kind, timestamp(context.now()), secrets.token_hex(4)))
 
 
 class Recorder:
