@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import sys
 import tempfile
 from importlib import import_module
 from importlib.util import find_spec
@@ -15,6 +14,7 @@ import click
 from pipeline.config.settings import load_workspace
 from pipeline.errors import UsageError
 from pipeline.ops.console_output import Console
+from pipeline.ops.mcp_tools import Library
 
 
 @click.command()
@@ -29,17 +29,10 @@ def mcp(console: Console) -> None:
 
 
 async def _serve(folder: Path, index: Path) -> None:
-    gc.disable()  # imports take a sixth longer with it
-    try:
-        from pipeline.ops.mcp_tools import Library
-
-        library = Library(load_workspace(folder), index)
-        loading = asyncio.create_task(library.load_model())
-        server = await asyncio.to_thread(import_module, "pipeline.ops.mcp_server")
-    finally:
-        gc.freeze()  # what was imported stays
-        gc.enable()
+    gc.disable()  # imports take a tenth longer with it
+    library = Library(load_workspace(folder), index)
     preparing = asyncio.create_task(library.prepare())
-    await server.serve(library, sys.stdin.buffer, sys.stdout.buffer)
-    loading.cancel()
+    server = await asyncio.to_thread(import_module, "pipeline.ops.mcp_server")
+    gc.enable()
+    await server.serve(library)
     preparing.cancel()

@@ -1,12 +1,14 @@
 """What other programs are given by the Model Context Protocol: reports, sources, passages and answers, each as a tool.
 
-Reading tools write no byte in the workspace and take no lock. Types and descriptions of parameters and results are the schemas.
-What only some tools need is imported there: a program waits for its first answer.
+Reading tools take no lock, and write nothing into the workspace but the summaries of sessions that changed, as commands keep
+them. Annotations and docstrings are the schemas. What only some tools need is imported there: a program waits for its first
+answer.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -26,7 +28,6 @@ from pipeline.search.index import copy_index
 from pipeline.search.local_embedder import LocalEmbedder
 from pipeline.search.passage_search import PassageSearch
 from pipeline.search.vectors import Meaning
-from pipeline.system import files
 from pipeline.text import times
 from pipeline.text.addresses import readable
 from pipeline.text.cleaning import clean
@@ -43,13 +44,9 @@ _TAG = "mcp"  # marks what other programs queued
 _EACH_USD = 0.25  # the cap of a session on one of their questions
 _MARKS = {"": "\n- ", "list": "\n  - ", "item": " "}  # of a sentence in a list: begins an entry, one below it, or goes on
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=10_000)]
-Name = Annotated[str, Field(max_length=300, description="A session's id, or a query's for its latest session.")]
-ResultId = Annotated[str, Field(max_length=300, description="The id of a result of search: it begins with report/ or source/.")]
-Cursor = Annotated[str, Field(max_length=300, description="The cursor that the part before gave; for the first part, none.")]
-Since = Annotated[str, Field(max_length=100)]
 Question = Annotated[str, StringConstraints(strip_whitespace=True, min_length=3, max_length=1_000)]
-Tags = Annotated[list[Annotated[str, StringConstraints(min_length=1, max_length=60)]], Field(max_length=10)]
-Days = Annotated[str, StringConstraints(pattern=r"^[1-9]\d{0,2}d$")]  # as 7d; a language of the schema
+Name = Annotated[str, Field(max_length=300)]
+Tags = Annotated[tuple[Annotated[str, StringConstraints(min_length=1, max_length=60)], ...], Field(max_length=10)]
 READING = ("search", "fetch", "ask", "report", "why", "whats_new", "status")
 
 
@@ -108,45 +105,30 @@ class Answer(TypedDict):
 class Library:
     """What the server knows: the store, the kept summaries, the one search over stored pages. Public methods are its tools.
 
-    Nothing is written into the workspace: ``index``, a file elsewhere, begins as a copy of its index, and a file beside it as one
-    of its summaries. Passages are compared by meaning if a model in this process does it.
+    ``index``, a file elsewhere, begins as a copy of the workspace's index. Passages are compared by meaning if a model in this
+    process does it.
     """
 
     def __init__(self, workspace: Workspace, index: Path) -> None:
-        self._folder = workspace.folder
-        self._store = store_of(workspace.folder)
-        model = local_model(workspace.queue.settings, keys_of(workspace.folder), workspace.folder)
-        copy_index(index_file(workspace.folder), index)
-        self._kept = index.with_name("summaries.json")
-        with suppress(OSError):  # there are none yet
-            files.write(self._kept, files.read_bytes(summaries_of(workspace.folder)))
-        self._embedder = LocalEmbedder(model) if model else None
-        meaning = Meaning(self._embedder, 0.0) if self._embedder else None
-        self._pages = PassageSearch(index, store=self._store, meaning=meaning)
-        self.takes_questions = workspace.queue.settings.mcp.enqueue
-
-    async def load_model(self) -> None:
-        """Load the model of vectors, if there is one: most of it happens beside whatever is imported meanwhile."""
-        with suppress(ResearchError):  # the search says what is wrong
-            if self._embedder:
-                await self._embedder.embed(["any words"])
+        self._folder, settings = workspace.folder, workspace.queue.settings
+        self._store = store_of(self._folder)
+        copy_index(index_file(self._folder), index)
+        model = local_model(settings, keys_of(self._folder), self._folder)
+        self._pages = PassageSearch(index, store=self._store, meaning=Meaning(LocalEmbedder(model), 0.0) if model else None)
+        self.takes_questions = settings.mcp.enqueue
 
     async def prepare(self) -> None:
-        """Index the pages that are not indexed yet, before the first search waits for it."""
-        with suppress(ResearchError):
-            await self._pages.page("", {one.id for one in self._summaries()})
+        """Search once, so that pages are indexed and the model of vectors is loaded before the first search waits for it."""
+        with suppress(ResearchError):  # the search says what is wrong
+            await self._pages.find("any words", [one.id for one in self._known().sessions], 1)
 
     def _known(self) -> SessionIndex:
-        return read_all(self._store, self._kept)
-
-    def _summaries(self) -> list[Summary]:
-        """All readable sessions, the newest first."""
-        return sorted(self._known().sessions, key=lambda one: (one.started_at, one.id), reverse=True)
+        return read_all(self._store, summaries_of(self._folder))
 
     def _summary(self, name: str) -> Summary:
         """The session with that id, or the latest of the query with that id."""
         known = self._known()
-        found = known.latest().get(name) or next((one for one in known.sessions if one.id == name), None)
+        found = ({one.id: one for one in known.sessions} | known.latest()).get(name)
         if found is None:
             hint = "the tool search finds reports and their ids; nothing that was imported is one"
             raise known.damaged.get(name) or SessionUnknown(f"{name[:100]!r} is no session and no query", hint=hint)
@@ -167,34 +149,34 @@ class Library:
 
     async def search(self, query: Words) -> Results:
         """Find reports and sources that answer a question, best first."""
-        known = {one.id: one for one in self._summaries()}
-        found = await self._pages.find(query, list(known), _RESULTS)
-        wanted = content_stems(query)
-        latest = {one.query_id or one.id: one for one in reversed(known.values()) if one.outcome}
-        asked = [(content_stems(one.query), one) for one in reversed(latest.values())]
-        near = [(jaccard(wanted, stems), one) for stems, one in asked if len(wanted & stems) * 2 > len(wanted)]
-        alike = [one for _, one in sorted(near, key=lambda pair: -pair[0])]
+        known = self._known()
+        sessions, wanted = {one.id: one for one in known.sessions}, content_stems(query)
+        found = await self._pages.find(query, list(sessions), _RESULTS)
+        ended = replace(known, sessions=tuple(one for one in known.sessions if one.outcome))
+        asked = {one: content_stems(one.query) for one in ended.latest().values()}
+        alike = [one for one, stems in asked.items() if len(wanted & stems) * 2 > len(wanted)]
+        alike.sort(key=lambda one: jaccard(wanted, asked[one]), reverse=True)
         urls, readers = {page.url for page in found.pages}, dict.fromkeys(page.session for page in found.pages)
-        citing = [known[name] for name in readers if name in known and not urls.isdisjoint(self._cited(name))]
-        sessions = (one for one in dict.fromkeys([*alike, *citing]) if one.outcome not in ("", "not-found"))
-        reports = [_found(f"report/{one.id}", one.title or one.query) for one in sessions]
-        sources = [_found(f"source/{one.digest}", one.title, one.url) for one in found.pages]
-        return {"results": [*reports[: _RESULTS // 2], *sources]}
+        citing = [sessions[name] for name in readers if not urls.isdisjoint(self._cited(name))]
+        reports = [one for one in dict.fromkeys([*alike, *citing]) if one.outcome not in ("", "not-found")]
+        results = [_found(f"report/{one.id}", one.title or one.query) for one in reports[: _RESULTS // 2]]
+        return {"results": results + [_found(f"source/{one.digest}", one.title, one.url) for one in found.pages]}
 
-    async def fetch(self, id: ResultId) -> Document:
-        """Get the whole text of a search result, by its id."""
+    async def fetch(self, id: Name) -> Document:
+        """Get the whole text of a search result, by its id, which begins with report/ or source/."""
         kind, _, key = id.partition("/")
         if kind == "report":
             report = self._report(self._summary(key))
-            head, text, about = _found(id, report["session"].query), report["text"], {"outcome": report["session"].outcome}
-        elif kind == "source" and (page := await self._pages.page(key, {one.id for one in self._summaries()})):
-            head, whole = _found(id, page.title, page.url), self._text(key)
-            text = whole[:_LONGEST_PAGE]
-            about = {"address": page.url, "characters": f"{len(text):,} of {len(whole):,}"}
-        else:
-            what = f"{id[:100]!r} is no id of a report or a source"
-            raise SessionUnknown(what, hint="the tool search finds both and their ids")
-        return {**head, "text": text, "metadata": about}
+            about = {"outcome": report["session"].outcome}
+            return {**_found(id, report["session"].query), "text": report["text"], "metadata": about}
+        page = await self._pages.page(key, {one.id for one in self._known().sessions}) if kind == "source" else None
+        if page is None:
+            hint = "the tool search finds both and their ids"
+            raise SessionUnknown(f"{id[:100]!r} is no id of a report or a source", hint=hint)
+        whole = self._text(key)
+        text = whole[:_LONGEST_PAGE]
+        about = {"address": page.url, "characters": f"{len(text):,} of {len(whole):,}"}
+        return {**_found(id, page.title, page.url), "text": text, "metadata": about}
 
     async def ask(self, question: Words, scope: Name = "") -> Answer:
         """Get the answer that the stored pages give, with quotes. Scope: a session's or query's id, or a tag as #tag."""
@@ -203,7 +185,7 @@ class Library:
 
         if fault := question_fault(question):
             raise UsageError(fault[0], hint=fault[1])
-        known = self._summaries()
+        known = self._known().sessions
         if scope.startswith("#"):
             about = talk_scope(known, "topic", (scope[1:],))
         else:
@@ -215,11 +197,11 @@ class Library:
         return {"found": bool(turn.answer and turn.answer.found), "answer": text, "citations": list(cited)}
 
     async def report(self, id: Name) -> Report:
-        """Get a session's report with its citations: quote, page, place."""
+        """Get a session's report with its citations: quote, page, place. Id: the session's, or a query's for its latest."""
         return self._report(self._summary(id))
 
     async def why(self, id: Name, sentence: Words) -> dict[str, Any]:
-        """Get what a sentence of a session's report rests on, and what is against it. Sentence: words of it, or a fact's id."""
+        """Get what a sentence (words of it, or a fact's id) of a report rests on, and what is against it. Id: as of report."""
         from pipeline.domain.evidence_trail import value_of, why
 
         found = why(self._state(self._summary(id)), sentence)
@@ -227,12 +209,12 @@ class Library:
             raise UsageError(f"{id[:100]} has no sentence like that", hint="take some words of a sentence of its report")
         return value_of(found)
 
-    async def whats_new(self, since: Since, limit: Annotated[int, Field(ge=1, le=50)] = 10, cursor: Cursor = "") -> News:
+    async def whats_new(self, since: Name, limit: Annotated[int, Field(ge=1, le=50)] = 10, cursor: Name = "") -> News:
         """List the answers of sessions that ended since then, the latest first. Since: 7d (ago) or 2026-11-21; cursor: go on."""
         moment = times.since(since, datetime.now(UTC))
         if moment is None:
-            raise UsageError(f"{since!r} is not a moment", hint="write 7d (ago), 2026-11-21 or 2026-11-21T06:30Z")
-        ended = {f"{one.ended_at} {one.id}": one for one in self._summaries() if one.ended_at}
+            raise UsageError(f"{since[:100]!r} is not a moment", hint="write 7d (ago), 2026-11-21 or 2026-11-21T06:30Z")
+        ended = {f"{one.ended_at} {one.id}": one for one in self._known().sessions if one.ended_at}
         if cursor and cursor not in ended:
             raise UsageError(f"{cursor[:100]!r} is no cursor that was given", hint="leave it out to begin with the latest")
         new = [place for place in sorted(ended, reverse=True) if times.moment_of(ended[place].ended_at) >= moment]
@@ -241,17 +223,21 @@ class Library:
         return {"sessions": sessions, "cursor": left[limit - 1] if len(left) > limit else ""}
 
     async def status(self, id: Name) -> Status:
-        """Get where the research of a question stands, by its session's or query's id."""
+        """Get where the research of a question stands. Id: as of report."""
         queued = [query for query in load_workspace(self._folder).queue.queries if query.id == id]
         if queued and id not in self._known().latest():
             return _queued(queued[0])
         return {"session": self._summary(id)}
 
     async def enqueue(
-        self, question: Question, mode: Literal["fast", "deep"] = "fast", tags: Tags | None = None, every: Days | None = None
+        self,
+        question: Question,
+        mode: Literal["fast", "deep"] = "fast",
+        tags: Tags = (),
+        every: Annotated[str, Field(pattern=r"^([1-9]\d{0,2}d)?$")] = "",  # a language of the schema
     ) -> Status:
         """Queue a question for the next night, as a full sentence. Every: research it again after so many days, as 7d."""
-        fields: dict[str, Any] = {"mode": mode, "tags": [_TAG, *(tags or [])], "budget_usd": _EACH_USD}
+        fields: dict[str, Any] = {"mode": mode, "tags": [_TAG, *tags], "budget_usd": _EACH_USD}
         query = add_query(self._folder / "queries.yaml", question, _refuse, **fields, **({"every": every} if every else {}))
         return _queued(query)
 
