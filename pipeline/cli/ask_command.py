@@ -22,7 +22,7 @@ from pipeline.config.settings import QUEUE_FILE
 from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.stream_records import stream_id
 from pipeline.domain.events.talk_events import Scope, TalkOpened
-from pipeline.domain.pages_and_findings import page_of
+from pipeline.domain.pages_and_findings import without_fragment
 from pipeline.domain.research_values import EXTRACTIVE
 from pipeline.domain.talk import TalkScope, TalkState, Turn, latest_talk, read_talk, talk_scope
 from pipeline.engine.stop_and_clock import RunContext
@@ -145,7 +145,7 @@ async def _context_of_talk(env: RunEnvironment, state: TalkState, sessions: Sequ
     is_unusable = bool(corpus.unusable())
 
     def is_gone(url: str) -> bool:  # nothing is said of documents whose folder is missing, as when a disk is not mounted
-        return not is_unusable and page_origin(url) == "own" and not corpus.path_at(page_of(url)).exists()
+        return not is_unusable and page_origin(url) == "own" and not corpus.path_at(without_fragment(url)).exists()
 
     async with aclosing(AdapterFactory(env.workspace, env.store, env.keys, night=env.night, wait_s=_WAIT_S)) as factory:
         budget = Budget(Caps(state.budget_usd), name="talk", spent=state.cost())

@@ -20,7 +20,7 @@ from pipeline.config.workspace_starter import update_templates
 from pipeline.errors import most_urgent
 from pipeline.ops.console_output import Console
 from pipeline.ops.cron_and_systemd import keys_out_of_reach, program_of, schedule_lines, schedule_of
-from pipeline.ops.doctor import Finding, answers_with_a_model, examine, local_findings, probe
+from pipeline.ops.doctor import CheckResult, answers_with_a_model, examine, local_findings, probe
 from pipeline.text.wording import counted
 from pipeline.wiring.session_adapters import http_of
 
@@ -67,7 +67,7 @@ def doctor(console: Console, online: bool, schedule: bool) -> None:
     findings = examine(workspace, keys)
     findings += [] if answers_with_a_model(workspace, keys) else local_findings()
 
-    async def probed() -> list[Finding]:
+    async def probed() -> list[CheckResult]:
         async with aclosing(http_of(settings, keys)) as http:
             return [finding async for finding in probe(workspace, keys, http)]
 
@@ -81,7 +81,7 @@ def doctor(console: Console, online: bool, schedule: bool) -> None:
     sys.exit(code)
 
 
-def _todo(finding: Finding) -> str:
+def _todo(finding: CheckResult) -> str:
     return f"\n         → {finding.todo}" if finding.todo else ""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.domain.pages_and_findings import all_facts, contradictions, page_of
+from pipeline.domain.pages_and_findings import all_facts, contradictions, without_fragment
 from pipeline.domain.report_parts import kept_text
 from pipeline.domain.research_values import CutSentence, Fact, Hit
 from pipeline.domain.session_state import SUMMARY, SessionState, workers_in_order
@@ -103,7 +103,7 @@ def _origins(state: SessionState, url: str) -> Iterator[Origin]:
     """Yield the ways to a page: those of workers in plan order, then the first search."""
 
     def rank_in(hits: Iterable[Hit]) -> int:
-        return next((rank for rank, hit in enumerate(hits, start=1) if page_of(hit.url) == url), 0)
+        return next((rank for rank, hit in enumerate(hits, start=1) if without_fragment(hit.url) == url), 0)
 
     for worker in workers_in_order(state):
         view = state.perspectives.get(worker.perspective_id)

@@ -21,7 +21,7 @@ from pipeline.domain import research_values as v
 from pipeline.domain.events.night_events import SessionConsolidated
 from pipeline.domain.events.session_events import Answered, CallSent, EventBase
 from pipeline.domain.events.stream_records import begin_of
-from pipeline.domain.pages_and_findings import all_facts, disputed_facts, open_gaps, page_of
+from pipeline.domain.pages_and_findings import all_facts, disputed_facts, open_gaps, without_fragment
 from pipeline.domain.research_values import Recalled, RecalledEpisode, RecalledStatement
 from pipeline.domain.session_state import SessionState, asked_queries, cost_of, workers_in_order
 from pipeline.text.questions import content_stems
@@ -105,7 +105,7 @@ def consolidated(state: SessionState, head: str = "") -> SessionConsolidated:
         if query in state.searches:
             searches.setdefault(query, state.searches[query])
     with_facts, with_cited = {fact.url for fact in facts}, {fact.url for fact in facts if fact.id in cited}
-    pages = {query: {page_of(hit.url) for hit in done.hits} for query, done in searches.items()}
+    pages = {query: {without_fragment(hit.url) for hit in done.hits} for query, done in searches.items()}
     procedure = v.Procedure(
         queries=tuple(query for query, found in pages.items() if found & with_cited),
         fruitless=tuple(query for query, found in pages.items() if not found & with_facts),

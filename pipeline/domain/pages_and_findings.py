@@ -24,20 +24,20 @@ _SURVEYED = 30  # hits of the survey that count where pages are chosen; a plan i
 _SURVEY_WEIGHT = 0.5  # in 12 sessions the page with the answer then came first, and the pages of the model's searches were read
 
 
-def page_of(url: str) -> str:
-    """Return a hit's page address: the url without its fragment."""
+def without_fragment(url: str) -> str:
+    """Return the address of the page that a hit is in."""
     return url.partition("#")[0]
 
 
 def independent_source(url: str) -> str:
     """Return the unit of independence of a source: the host of a web page (without ``www.``), or a folder's document."""
-    return host_of(url).removeprefix("www.") or page_of(url)
+    return host_of(url).removeprefix("www.") or without_fragment(url)
 
 
 def may_be_read(url: str, config: ResearchConfig) -> bool:
     """Return whether the user allows a page: by its host or one above it, or by its folder or name among the documents."""
     host = host_of(url)
-    quoted = page_of(url).partition(":")[2]
+    quoted = without_fragment(url).partition(":")[2]
     paths = {quoted, unquote(quoted)}  # a name may be written either way
 
     def is_one_of(entries: Iterable[str]) -> bool:
@@ -152,18 +152,18 @@ def _fused_pages(
     searched = [state.searches[query].hits for query in step.queries if query in state.searches]
     # A passage that was found is a reason to read its page; without a model passages are ranked themselves.
     every_hit = state.config.has_model
-    rankings = [[page_of(hit.url) for hit in hits] for hits in searched]
+    rankings = [[without_fragment(hit.url) for hit in hits] for hits in searched]
     if state.recent:  # the newest page first, as one more ranking
-        dated = {page_of(hit.url): hit.published for hits in searched for hit in hits if hit.published}
+        dated = {without_fragment(hit.url): hit.published for hits in searched for hit in hits if hit.published}
         rankings.append(sorted(dated, key=dated.__getitem__, reverse=True))
-    survey = [page_of(hit.url) for hit in surveyed]
+    survey = [without_fragment(hit.url) for hit in surveyed]
     for hits in (*rankings, step.pages, again, survey):
         weight = _SURVEY_WEIGHT if every_hit and hits is survey else 1  # its many hits would drown those of the searches
         for rank, url in enumerate(hits if every_hit else dict.fromkeys(hits), start=1):
             scores[url] = scores.get(url, 0.0) + weight * rank_score(rank)
     ordered = sorted(scores, key=lambda url: (-round(scores[url], 9), url))
     if every_hit:  # what the model named and searched for is read: behind the best page, the first hit of each search
-        best = {page_of(hits[0].url): None for hits in searched if hits}
+        best = {without_fragment(hits[0].url): None for hits in searched if hits}
         ordered = list(dict.fromkeys([*named, *ordered[:1], *(url for url in ordered if url in best), *ordered]))
     return ordered
 

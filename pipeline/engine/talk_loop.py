@@ -14,7 +14,7 @@ from pipeline.domain.budget import announce
 from pipeline.domain.events import talk_events as t
 from pipeline.domain.events.session_events import Answered, CallSent, EventBase
 from pipeline.domain.events.talk_events import MessageAsked
-from pipeline.domain.pages_and_findings import page_of
+from pipeline.domain.pages_and_findings import without_fragment
 from pipeline.domain.reasoner_questions import CheckQuestion, PastTurn, Reply, StandAloneQuestion, TalkQuestion, key_of
 from pipeline.domain.research_values import EXTRACTIVE, Cost, Fact, Sentence
 from pipeline.domain.talk import TalkScope, TalkState, TalkStep, Turn, apply, next_step, read_talk
@@ -145,11 +145,11 @@ async def _with_documents(found: FoundPassages, question: str, documents: Docume
     except (CorpusUnusable, SearchFailed):
         return found, ()
     stored = {one.url for one in found.pages}
-    new = [hit for hit in own.hits if page_of(hit.url) not in stored]
+    new = [hit for hit in own.hits if without_fragment(hit.url) not in stored]
     hits = sorted((*found.hits, *new), key=lambda hit: -hit.score)[:_HITS]
     pages = {one.url: one for one in found.pages}
     texts: dict[str, bytes] = {}
-    for url in list(dict.fromkeys(page_of(hit.url) for hit in hits))[:_PAGES]:
+    for url in list(dict.fromkeys(without_fragment(hit.url) for hit in hits))[:_PAGES]:
         if url not in pages:
             try:
                 page = await documents.read(url)
@@ -157,7 +157,7 @@ async def _with_documents(found: FoundPassages, question: str, documents: Docume
                 continue
             texts[url] = clean(page.text).strip().encode()
             pages[url] = StoredPage(url, one_line(page.title), digest_of(texts[url]), "")
-    order = [pages[url] for url in dict.fromkeys(page_of(hit.url) for hit in hits) if url in pages]
+    order = [pages[url] for url in dict.fromkeys(without_fragment(hit.url) for hit in hits) if url in pages]
     known = own if own.statistics.passages > found.statistics.passages else found
     both = replace(found, hits=tuple(hits), pages=tuple(order), statistics=known.statistics, languages=known.languages)
     return both, tuple(texts.values())

@@ -64,7 +64,7 @@ _ROLES = "research store init --print-roles prints the SQL that grants what is n
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckResult:
     """``ok`` needs no action, a ``note`` is worth knowing, a ``problem`` must be fixed: ``todo`` says how.
 
     ``exit_code`` is the command's exit code for a problem.
@@ -77,22 +77,22 @@ class Finding:
     exit_code: int = ExitCode.DONE
 
 
-def ok(about: str, text: str) -> Finding:
+def ok(about: str, text: str) -> CheckResult:
     """Return a finding that needs no action."""
-    return Finding(about, "ok", text)
+    return CheckResult(about, "ok", text)
 
 
-def note(about: str, text: str, todo: str = "") -> Finding:
+def note(about: str, text: str, todo: str = "") -> CheckResult:
     """Return a finding that is worth knowing."""
-    return Finding(about, "note", text, todo)
+    return CheckResult(about, "note", text, todo)
 
 
-def problem(about: str, text: str, todo: str, exit_code: int = ExitCode.USAGE) -> Finding:
+def problem(about: str, text: str, todo: str, exit_code: int = ExitCode.USAGE) -> CheckResult:
     """Return a finding that must be fixed."""
-    return Finding(about, "problem", text, todo, exit_code)
+    return CheckResult(about, "problem", text, todo, exit_code)
 
 
-def examine(workspace: Workspace, keys: Keys) -> list[Finding]:
+def examine(workspace: Workspace, keys: Keys) -> list[CheckResult]:
     """Run all checks that need no network. An error that a check meets is its finding."""
     queries = workspace.queue.queries
     findings = [ok("queue", f"queries.yaml is valid: {counted(len(queries), 'question')}")]
@@ -115,7 +115,7 @@ def answers_with_a_model(workspace: Workspace, keys: Keys) -> bool:
         return True
 
 
-def _keys(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
+def _keys(workspace: Workspace, keys: Keys) -> Iterator[CheckResult]:
     for line, fault in keys.faults.items():
         yield problem("keys", f"{ENV_FILE}:{line}: {fault}", "write NAME=value, one on a line")
     files = {workspace.folder / ENV_FILE}
@@ -134,13 +134,13 @@ def _keys(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
             yield problem("keys", f"{path} can be read or written by others (mode {mode:03o})", f"chmod 600 {path}")
 
 
-def _unencrypted(about: str, what: str, url: str, setting: str) -> Iterator[Finding]:
+def _unencrypted(about: str, what: str, url: str, setting: str) -> Iterator[CheckResult]:
     parts = urlsplit(url)
     if parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
         yield problem(about, f"{what} goes to {url} unencrypted", f"write https:// in {setting}")
 
 
-def _reasoner(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
+def _reasoner(workspace: Workspace, keys: Keys) -> Iterator[CheckResult]:
     """Only OpenRouter reports costs; for other servers, caps in USD need prices in the settings. One without a key is free."""
     settings = workspace.queue.settings
     choice = reasoner_for(settings, keys)
@@ -157,7 +157,7 @@ def _reasoner(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
         yield note("budget", f"no price is known for {', '.join(sorted(unpriced))}", todo)
 
 
-def _search(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
+def _search(workspace: Workspace, keys: Keys) -> Iterator[CheckResult]:
     settings = workspace.queue.settings
     choice = searches_for(settings.search, settings, keys, corpus_status.documents_in(workspace))
     yield ok("search", f"{choice.words} ({choice.why})")
@@ -171,7 +171,7 @@ def _search(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
             yield from _unencrypted("search", f"the key of {name}", access.url, "search_urls")
 
 
-def _embeddings(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
+def _embeddings(workspace: Workspace, keys: Keys) -> Iterator[CheckResult]:
     """What a hosted model is sent leaves this machine: the finding says where to."""
     settings = workspace.queue.settings
     if settings.reranker:
@@ -196,7 +196,7 @@ def _embeddings(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
             yield note("embeddings", f"no price is known for {server.model}, so its cost is an assumption", todo)
 
 
-def _network(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
+def _network(workspace: Workspace, keys: Keys) -> Iterator[CheckResult]:
     services, pages = (route_of(workspace.queue.settings, keys, to_pages=of_pages) for of_pages in (False, True))
     for proxy in dict.fromkeys(services.proxies.values()):
         whose = "models, searches and pages" if pages.proxies else "models and searches"
@@ -208,7 +208,7 @@ def _network(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
         yield note("network", f"pages are read without {pages.unused}", todo)
 
 
-def _queries(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
+def _queries(workspace: Workspace, keys: Keys) -> Iterator[CheckResult]:
     for query in workspace.queue.queries:
         try:
             if query.model is not None:
@@ -221,7 +221,7 @@ def _queries(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
             yield problem(f"query {query.id}", error.message, error.hint)
 
 
-def _documents(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
+def _documents(workspace: Workspace, keys: Keys) -> Iterator[CheckResult]:
     settings = workspace.queue.settings
     try:
         wanted = LOCAL in searches_for(settings.search, settings, keys, corpus_status.documents_in(workspace)).names
@@ -247,7 +247,7 @@ def _documents(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
             yield note("documents", f"{workspace.document_name(thin.path)}: {thin.reason}")
 
 
-def _store(workspace: Workspace, _keys: Keys) -> Iterator[Finding]:
+def _store(workspace: Workspace, _keys: Keys) -> Iterator[CheckResult]:
     if not store_address(workspace.folder):
         return
     require_psycopg()
@@ -278,7 +278,7 @@ def _store(workspace: Workspace, _keys: Keys) -> Iterator[Finding]:
         yield ok("machines", f"the night to {night.day} is not over: {counted(waiting, 'job')} waiting, {running} under way")
 
 
-def machine_findings(ahead_s: float, workers: Sequence[str]) -> Iterator[Finding]:
+def machine_findings(ahead_s: float, workers: Sequence[str]) -> Iterator[CheckResult]:
     """Yield findings on a database's clock, and on the workers that are connected to it."""
     if abs(ahead_s) <= _MOST_APART_S:
         yield ok("machines", "the clocks of this machine and of the database agree")
@@ -290,7 +290,7 @@ def machine_findings(ahead_s: float, workers: Sequence[str]) -> Iterator[Finding
     yield ok("machines", connected if workers else "no worker is connected: research work starts one")
 
 
-def _log(workspace: Workspace, _keys: Keys) -> Iterator[Finding]:
+def _log(workspace: Workspace, _keys: Keys) -> Iterator[CheckResult]:
     """Look at all sessions, but at no stored pages: ``research verify`` checks all; and compare the clock with them."""
     try:
         refuse_missing_log(workspace.folder)
@@ -307,7 +307,7 @@ def _log(workspace: Workspace, _keys: Keys) -> Iterator[Finding]:
         yield problem("clock", text, "set the clock: deadlines, recurrence and the order of events depend on it", 1)
 
 
-CHECKS: tuple[tuple[str, Callable[[Workspace, Keys], Iterator[Finding]]], ...] = (
+CHECKS: tuple[tuple[str, Callable[[Workspace, Keys], Iterator[CheckResult]]], ...] = (
     ("keys", _keys),
     ("reasoner", _reasoner),
     ("search", _search),
@@ -328,27 +328,27 @@ _LOCAL_WAIT_S = 0.5
 _NO_CHAT = ("embed", "rerank")  # in the names of models that do not answer
 
 
-async def probe(workspace: Workspace, keys: Keys, http: HttpClient) -> AsyncIterator[Finding]:
+async def probe(workspace: Workspace, keys: Keys, http: HttpClient) -> AsyncIterator[CheckResult]:
     """Send one request to each service and yield the findings. A search provider may charge for it (Brave: 0.005 USD).
 
     What is not set up rightly is left to the checks without network.
     """
     settings = workspace.queue.settings
 
-    async def vectors(choice: EmbeddingChoice) -> Finding:
+    async def vectors(choice: EmbeddingChoice) -> CheckResult:
         client = client_of(EmbeddingClient, choice, "embeddings", settings, keys, http)
         found = await client.embed([PROBE, "bicycle"])
         text = f"it answers, and {client.model.model} gives vectors of {len(found.vectors[0])} numbers"
         return ok("embeddings", text)
 
-    async def hits(name: str) -> Finding:
+    async def hits(name: str) -> CheckResult:
         result = await web_search_of(name, settings, keys, http).search(PROBE, 3)
         if result.hits:
             return ok(f"search {name}", f"it answers, with {counted(len(result.hits), 'hit')}")
         text = f"it answers, but finds nothing for {PROBE!r}"
         return problem(f"search {name}", text, "check the provider's own settings", ExitCode.FAILED)
 
-    asked: dict[str, Callable[[], Awaitable[Finding]]] = {}
+    asked: dict[str, Callable[[], Awaitable[CheckResult]]] = {}
     with suppress(UsageError):
         if server := reasoner_for(settings, keys).server:
             asked[f"model server {server.name}"] = partial(_model, server, http)
@@ -367,7 +367,7 @@ async def probe(workspace: Workspace, keys: Keys, http: HttpClient) -> AsyncIter
                 yield problem(about, error.message, todo, 4 if isinstance(error, ProviderRefused) else 1)
 
 
-async def _model(server: ModelServer, http: HttpClient) -> Finding:
+async def _model(server: ModelServer, http: HttpClient) -> CheckResult:
     about = f"model server {server.name}"
     path = "key" if server.name == OPENROUTER.name else "models"
     call = Call(
@@ -402,7 +402,7 @@ def _ids(data: Any) -> list[str]:
     return [name for name in entries if isinstance(name, str)]
 
 
-def local_findings(ports: Mapping[str, int] = PORTS) -> list[Finding]:
+def local_findings(ports: Mapping[str, int] = PORTS) -> list[CheckResult]:
     """Return a note on each server that answers on this machine within a moment, with the lines that use its first model."""
 
     async def models_at(http: HttpClient, port: int) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 from pipeline.domain.agenda import pages_to_read
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.upkeep_events import Rated
-from pipeline.domain.pages_and_findings import page_of, survey_statistics
+from pipeline.domain.pages_and_findings import survey_statistics, without_fragment
 from pipeline.domain.reasoner_questions import Finding, ReadingQuestion, ShownPage, key_of
 from pipeline.domain.report_parts import INSTRUCTIONS, USUAL_WINDOW, fact_tokens, window_of
 from pipeline.domain.research_values import Fact, Hit, Perspective, RejectedFact, ResearchConfig
@@ -200,14 +200,14 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     ranked = [hits[rank] for rank in range(max(map(len, searched), default=0)) for hits in searched if rank < len(hits)]
     hits = [*ranked, *(state.survey.hits if state.survey and not worker.round else ())]
     found = [state.pages[url] for url in pages_to_read(state, worker, iteration)]
-    places = {one.url: tuple(_place_of(hit) for hit in hits if page_of(hit.url) == one.url) for one in found}
+    places = {one.url: tuple(_place_of(hit) for hit in hits if without_fragment(hit.url) == one.url) for one in found}
     pages = [ReadPage(one.url, one.title, one.digest, context.page_text(one.digest), found=places[one.url]) for one in found]
     is_long = bool(pages) and tokens(pages[0].text) > left // 2
-    spread = len({hit.heading for hit in hits if page_of(hit.url) == pages[0].url}) if pages else 0
+    spread = len({hit.heading for hit in hits if without_fragment(hit.url) == pages[0].url}) if pages else 0
     named = [query for query in queries if query in state.searches and query not in view.questions]
     # A search for several headings has the section of each first.
     first_hits = {(hit.url, hit.heading) for query in named for hit in state.searches[query].hits[: query.count(";") + 1]}
-    asked = Counter(page_of(url) for url, _ in first_hits)
+    asked = Counter(without_fragment(url) for url, _ in first_hits)
     may_be_whole = not worker.round and (not is_long or spread >= _SPREAD)
     for around in (0, 1):
         for place, page in enumerate(pages):

@@ -15,7 +15,7 @@ from pipeline.config.services import LOCAL
 from pipeline.domain import session_state
 from pipeline.domain import steps as s
 from pipeline.domain.events import session_events as e
-from pipeline.domain.pages_and_findings import facts_of, may_be_read, page_of
+from pipeline.domain.pages_and_findings import facts_of, may_be_read, without_fragment
 from pipeline.domain.reasoner_questions import PlanQuestion
 from pipeline.domain.research_values import Gap, Hit, Perspective, Recalled, ResearchConfig
 from pipeline.domain.session_state import SessionState, Worker, asked_queries, plan_of, search_nodes, workers_in_order
@@ -186,7 +186,7 @@ def find_gaps(step: s.FindGaps, state: SessionState) -> StepResult:
     gaps = []
     for question in asked[:MAX_GAPS]:
         done = state.searches.get(search_for(question))
-        nearest = takewhile(lambda hit: page_of(hit.url) not in state.observed, done.hits if done else ())
+        nearest = takewhile(lambda hit: without_fragment(hit.url) not in state.observed, done.hits if done else ())
         unread = dict.fromkeys(f"“{one_line(hit.title, 60)}”" for hit in nearest)
         reason = f"Near it, but not read: {', '.join(list(unread)[:_NAMED])}" if unread else ""
         reason = reason if done or question in asked_for else NOT_SEARCHED

@@ -10,7 +10,7 @@ from pipeline.domain import research_values as v
 from pipeline.domain import session_state
 from pipeline.domain import steps as s
 from pipeline.domain.events import session_events as e
-from pipeline.domain.pages_and_findings import all_facts, chosen_pages, contradictions, open_gaps, page_of, query_of
+from pipeline.domain.pages_and_findings import all_facts, chosen_pages, contradictions, open_gaps, query_of, without_fragment
 from pipeline.domain.report_parts import items_of, kept_text
 from pipeline.domain.session_state import Failure, SearchDone, SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.errors import ObjectMissing
@@ -126,8 +126,8 @@ def _without_room(state: SessionState) -> list[str]:
     ended = [(worker, number) for worker in workers_in_order(state) for number, _ in enumerate(worker.iterations, start=1)]
     chosen = dict.fromkeys(url for worker, number in ended for url in chosen_pages(state, worker, number))
     near = {url: 0.0 for url in chosen if url in state.pages and url not in state.observed}
-    for hit in (one for search in _searches(state) for one in search.hits if page_of(one.url) in near):
-        near[page_of(hit.url)] = max(near[page_of(hit.url)], hit.coverage)
+    for hit in (one for search in _searches(state) for one in search.hits if without_fragment(one.url) in near):
+        near[without_fragment(hit.url)] = max(near[without_fragment(hit.url)], hit.coverage)
     return [state.pages[url].title for url in sorted(near, key=lambda url: -near[url])]
 
 

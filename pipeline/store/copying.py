@@ -22,7 +22,7 @@ from pipeline.domain.events.stream_records import FORGETTABLE, KINDS, Kind, kind
 from pipeline.errors import LogError, LogUnreadable, ObjectMissing
 from pipeline.store.layout import Layout, is_plain, is_shared, object_path, segment_path, stream_of
 from pipeline.store.objects import FileObjects, opened
-from pipeline.store.segments import NAMED_OBJECT, Finding, Line, RecordChain, Segment, join, read_segment
+from pipeline.store.segments import NAMED_OBJECT, Defect, Line, RecordChain, Segment, join, read_segment
 from pipeline.store.verification import StoredLog, tombstones_in
 
 _KEPT_REPORT = re.compile(rb'"report":"([0-9a-f]{64})"')  # of a line: what is kept of a pruned session
@@ -50,7 +50,7 @@ class OtherLog:
     """The files of another workspace's log. Links, and names that no log has, are not followed but ``refused``."""
 
     def __init__(self, root: Path) -> None:
-        self._layout, self.refused = Layout(root), list[Finding]()
+        self._layout, self.refused = Layout(root), list[Defect]()
         self._paths: dict[str, list[Path]] = {}
         try:
             for path in self._segment_files(root):
@@ -68,15 +68,15 @@ class OtherLog:
             if name in ("local", "damaged", "objects") or name.startswith("."):
                 continue
             if entry.is_symlink():
-                self.refused.append(Finding(name, 0, "invalid", "it is a link"))
+                self.refused.append(Defect(name, 0, "invalid", "it is a link"))
             elif not is_plain(entry.name.replace("~", "-")):
-                self.refused.append(Finding(name, 0, "invalid", "no log has a file of this name"))
+                self.refused.append(Defect(name, 0, "invalid", "no log has a file of this name"))
             elif entry.is_dir():
                 yield from self._segment_files(path)
             elif not entry.name.endswith(_SUFFIX) or not entry.is_file():
                 continue
             elif entry.stat().st_size > _LARGEST:
-                self.refused.append(Finding(name, 0, "corrupt", "it is larger than any segment"))
+                self.refused.append(Defect(name, 0, "corrupt", "it is larger than any segment"))
             else:
                 yield path
 
@@ -113,7 +113,7 @@ class CopyReport:
     streams: list[str] = field(default_factory=list)
     segments: list[str] = field(default_factory=list)
     objects: list[str] = field(default_factory=list)
-    refused: list[Finding] = field(default_factory=list)
+    refused: list[Defect] = field(default_factory=list)
     same: int = 0
     ahead: int = 0
     torn: int = 0
@@ -157,7 +157,7 @@ class _Copying:
                 body = self.source.objects.packed(digest)
                 opened(body, digest, self.source.objects.name_of(digest))
             except ObjectMissing as error:
-                self.report.refused.append(Finding(object_path(digest), 0, "object", error.message))
+                self.report.refused.append(Defect(object_path(digest), 0, "object", error.message))
                 continue
             if not self.check:
                 self.target.objects.put_packed(digest, body)
@@ -171,7 +171,7 @@ class _Copying:
             ours = [segment for segment in self.source.segments(stream) if segment.lines or segment.finding]
             theirs = self.target.segments(stream)
         except LogUnreadable as error:
-            report.refused.append(Finding(segment_path(stream, ""), 0, "unreadable", error.message))
+            report.refused.append(Defect(segment_path(stream, ""), 0, "unreadable", error.message))
             return
         last = max((line.record.version for segment in ours for line in segment.lines), default=0)
         pruned = [stones.sessions[stream] for stones in (self.ours, self.theirs) if stream in stones.sessions]
@@ -184,7 +184,7 @@ class _Copying:
         chain = join(united.values())
         broken = {one.path: one for one in chain.findings if one.kind == "detached" or (self.is_own and one.kind != "torn")}
         if self.is_own and fresh and is_ahead:
-            broken = {"": Finding(segment_path(stream, ""), 0, "fork", "it goes on in both logs, each in another way")}
+            broken = {"": Defect(segment_path(stream, ""), 0, "fork", "it goes on in both logs, each in another way")}
         told, taken = {one.path for one in refused}, {one.path for one in fresh}
         refused += [one for path, one in broken.items() if path not in told and (self.is_own or path in taken)]
         fresh = [one for one in fresh if one.path not in broken and not (self.is_own and refused)]
@@ -205,9 +205,9 @@ class _Copying:
 
     def _compared(
         self, stream: str, ours: Sequence[Segment], theirs: Sequence[Segment]
-    ) -> tuple[list[Segment], list[Finding], bool]:
+    ) -> tuple[list[Segment], list[Defect], bool]:
         """Return the segments of which the target lacks records, what is refused, and whether the target goes on by itself."""
-        fresh, refused, given = list[Segment](), list[Finding](), {one.path: len(one.lines) for one in ours}
+        fresh, refused, given = list[Segment](), list[Defect](), {one.path: len(one.lines) for one in ours}
         is_ahead = any(len(one.lines) > given.get(one.path, 0) for one in theirs)
         held = {segment.path: segment for segment in theirs}
         pairs = ((one.path, zip(one.lines, held[one.path].lines, strict=False)) for one in ours if one.path in held)
@@ -220,17 +220,17 @@ class _Copying:
             if segment.finding and segment.finding.kind != "torn":
                 refused.append(segment.finding)
             elif not _has_place(stream, segment.path):
-                refused.append(Finding(segment.path, 0, "invalid", "no log has a file of this name"))
+                refused.append(Defect(segment.path, 0, "invalid", "no log has a file of this name"))
             elif is_left:
                 continue
             elif segment.path in others:
                 message = "another file of this name is there, and neither continues the other"
                 if is_struck:
                     message = "something was forgotten that the target still has: run research forget there too, then copy again"
-                refused.append(Finding(segment.path, 0, "fork", message))
+                refused.append(Defect(segment.path, 0, "fork", message))
             elif len(segment.lines) > len(known.lines):
                 if known.finding and known.finding.kind != "torn":
-                    refused.append(Finding(segment.path, 0, "corrupt", f"in the target it is damaged: {known.finding}"))
+                    refused.append(Defect(segment.path, 0, "corrupt", f"in the target it is damaged: {known.finding}"))
                 elif self.is_own or not (why := self._unfit(segment)):
                     fresh.append(segment)
                 else:
@@ -249,7 +249,7 @@ class _Copying:
             if not stone or (record.at > stone and not made_later):
                 yield digest
 
-    def _unfit(self, segment: Segment) -> Finding | None:
+    def _unfit(self, segment: Segment) -> Defect | None:
         """Return why a sound segment must not be copied: it holds what is no event, or names an object that is nowhere."""
         if why := _no_event(segment):
             return why
@@ -260,17 +260,17 @@ class _Copying:
                         self.source.objects.get(digest)
                 except ObjectMissing as error:
                     lacks = f"the record names object {digest}, which is in neither log"
-                    return Finding(segment.path, number, "object", error.message if digest in self.here else lacks)
+                    return Defect(segment.path, number, "object", error.message if digest in self.here else lacks)
         return None
 
 
-def _no_event(segment: Segment) -> Finding | None:
+def _no_event(segment: Segment) -> Defect | None:
     """Return which sound record of a segment is no event, and why."""
     try:
         for _ in decode_all(line.record.data for line in segment.lines):
             pass
     except LogError as error:
-        return Finding(segment.path, 0, "invalid", error.message)
+        return Defect(segment.path, 0, "invalid", error.message)
     return None
 
 

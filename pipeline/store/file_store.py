@@ -32,7 +32,7 @@ from pipeline.store.layout import Layout
 from pipeline.store.objects import FileObjects
 from pipeline.store.segments import (
     ZEROS,
-    Finding,
+    Defect,
     RecordChain,
     Rule,
     Segment,
@@ -454,7 +454,7 @@ class FileStore(StoredStreams):
         self._branched[stream] = bool(chain.merges)
         return chain
 
-    def _warn_once(self, finding: Finding) -> None:
+    def _warn_once(self, finding: Defect) -> None:
         mark = self._layout.local / "torn" / digest_of(str(finding).encode())[:16]
         if not _log.isEnabledFor(logging.WARNING):
             return

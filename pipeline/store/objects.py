@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pipeline.errors import LogUnwritable, ObjectMissing
 from pipeline.store.layout import Layout, object_path
-from pipeline.store.segments import Finding
+from pipeline.store.segments import Defect
 from pipeline.system import files
 from pipeline.text.cleaning import digest_of
 
@@ -82,13 +82,13 @@ class StoredObjects(ABC):
         """Return how messages call an object."""
         return digest
 
-    def damaged(self) -> Iterator[Finding]:
+    def damaged(self) -> Iterator[Defect]:
         """Yield a finding for each object whose bytes do not have its digest."""
         for digest in self.ids():
             try:
                 self.get(digest)
             except ObjectMissing as error:
-                yield Finding(object_path(digest), 0, "object", error.message)
+                yield Defect(object_path(digest), 0, "object", error.message)
 
 
 class FileObjects(StoredObjects):
@@ -161,14 +161,14 @@ class FileObjects(StoredObjects):
                 if folder.is_dir():
                     files.sync_directory(folder)
 
-    def damaged(self) -> Iterator[Finding]:
+    def damaged(self) -> Iterator[Defect]:
         """Yield a finding for each file of an object whose bytes do not have the digest that it is named by."""
         for path in self._files():
             try:
                 digest = path.name.removesuffix(".gz")
                 opened(_content(path, digest), digest, str(path))
             except ObjectMissing as error:
-                yield Finding(self._layout.named(path), 0, "object", error.message)
+                yield Defect(self._layout.named(path), 0, "object", error.message)
 
     def _files(self) -> list[Path]:
         return sorted((self._layout.root / "objects").glob("*/*.gz"))

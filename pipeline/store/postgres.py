@@ -24,7 +24,7 @@ from pipeline.store.base_store import StoredStreams
 from pipeline.store.layout import Layout, is_shared, segment_name, segment_path
 from pipeline.store.objects import StoredObjects, is_digest
 from pipeline.store.postgres_database import Connection, Database, check_schema
-from pipeline.store.segments import ZEROS, Finding, Line, RecordChain, Segment, join, parse, refuse_damage, refuse_unfit, seal
+from pipeline.store.segments import ZEROS, Defect, Line, RecordChain, Segment, join, parse, refuse_damage, refuse_unfit, seal
 
 
 class DatabaseObjects(StoredObjects):
@@ -318,7 +318,7 @@ class PostgresStore(StoredStreams):
         if not chain.findings and (chain.version, chain.head) != end:
             segments = segments or [Segment(segment_path(stream, ""))]
             message = f"the stream's row ends with version {end[0]}, its records with version {chain.version}"
-            segments[-1].finding = Finding(segments[-1].path, len(segments[-1].lines), "corrupt", message)
+            segments[-1].finding = Defect(segments[-1].path, len(segments[-1].lines), "corrupt", message)
         return segments
 
     def write(self, stream: str, segments: Sequence[Segment], chain: RecordChain) -> None:

@@ -40,7 +40,7 @@ from pipeline.text.wording import counted
 
 ZEROS = b"0" * 64
 
-FindingKind = Literal["torn", "corrupt", "unreadable", "detached", "fork", "object", "missing", "newer", "invalid", "leftover"]
+DefectKind = Literal["torn", "corrupt", "unreadable", "detached", "fork", "object", "missing", "newer", "invalid", "leftover"]
 
 _HASH_FIELD = len(b',"hash":"') + 64 + len(b'"}')
 _SEAL = len(b',"prev":"') + 64 + len(b'"') + _HASH_FIELD
@@ -54,7 +54,7 @@ _ENVELOPE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Defect:
     """Something wrong in the log's files. ``path`` is relative to the log's folder, ``line`` counts from 1 (0: the whole file).
 
     ``torn`` is harmless: an unacknowledged append that a crash cut. ``corrupt``: a line was altered or cut out.
@@ -67,7 +67,7 @@ class Finding:
 
     path: str
     line: int
-    kind: FindingKind
+    kind: DefectKind
     message: str
 
     def __str__(self) -> str:
@@ -89,7 +89,7 @@ class Segment:
 
     path: str
     lines: list[Line] = field(default_factory=list)
-    finding: Finding | None = None
+    finding: Defect | None = None
 
 
 def seal(data: bytes, prev: bytes) -> tuple[bytes, bytes]:
@@ -132,7 +132,7 @@ def parse(path: str, content: bytes, stream: str) -> Segment:
     """Return the sound prefix of a segment of ``stream``; ``path`` is how findings name it."""
     segment = Segment(path)
     if not content:  # a segment appears whole, with its first records in it
-        segment.finding = Finding(path, 0, "corrupt", "the file is empty: its records are lost")
+        segment.finding = Defect(path, 0, "corrupt", "the file is empty: its records are lost")
         return segment
     rest = content[content.rfind(b"\n") + 1 :]
     for number, raw in enumerate(_complete_lines(content), 1):
@@ -140,7 +140,7 @@ def parse(path: str, content: bytes, stream: str) -> Segment:
         fault = _altered(raw) if line is None else _misplaced(segment, line, stream)
         if line is None or fault:
             cut = b"\0\0" in raw and number == content.count(b"\n") and not rest.strip(b"\0")
-            segment.finding = Finding(path, number, "torn" if cut else "corrupt", fault)
+            segment.finding = Defect(path, number, "torn" if cut else "corrupt", fault)
             return segment
         segment.lines.append(line)
     if rest:
@@ -162,13 +162,13 @@ def _end(segment: Segment, rest: bytes, number: int, stream: str) -> None:
     line = next((line for end in ends if (line := open_line(rest[:end]))), None)
     fault = _misplaced(segment, line, stream) if line else ""
     if fault:
-        segment.finding = Finding(segment.path, number, "corrupt", fault)
+        segment.finding = Defect(segment.path, number, "corrupt", fault)
     elif line:
         segment.lines.append(line)
-        segment.finding = Finding(segment.path, number, "torn", "the line end is missing; the record itself is whole and kept")
+        segment.finding = Defect(segment.path, number, "torn", "the line end is missing; the record itself is whole and kept")
     else:
         message = f"a record was cut while it was written; the last {counted(len(rest), 'byte is', 'bytes are')} ignored"
-        segment.finding = Finding(segment.path, number, "torn", message)
+        segment.finding = Defect(segment.path, number, "torn", message)
 
 
 def _misplaced(segment: Segment, line: Line, stream: str) -> str:
@@ -304,7 +304,7 @@ class RecordChain:
 
     lines: list[Line] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Defect] = field(default_factory=list)
     merges: list[list[Line]] = field(default_factory=list)
 
     @property
@@ -318,7 +318,7 @@ class RecordChain:
         return self.lines[-1].hash if self.lines else ZEROS
 
     @property
-    def torn(self) -> list[Finding]:
+    def torn(self) -> list[Defect]:
         """The findings that are no damage."""
         return [finding for finding in self.findings if finding.kind == "torn"]
 
@@ -384,7 +384,7 @@ def _join_branches(chain: RecordChain, segments: Sequence[Segment], rule: Rule |
         before = tree.lines.get(first.prev)
         if (before.record.version if before else 0) != first.record.version - 1 or (before is None and first.prev != ZEROS):
             message = f"the segment continues version {first.record.version - 1}, and that record is not here"
-            chain.findings.append(Finding(segment.path, 1, "detached", message))
+            chain.findings.append(Defect(segment.path, 1, "detached", message))
         else:
             tree.add(segment.path, segment.lines)
     if any(finding.kind != "torn" for finding in chain.findings):
@@ -396,7 +396,7 @@ def _join_branches(chain: RecordChain, segments: Sequence[Segment], rule: Rule |
             known = {line.hash for line in tree.path(head)}
             first = next(line for line in tree.path(other) if line.hash not in known)
             message = f"a second branch begins with version {first.record.version}; the next run joins them"
-            chain.findings.append(Finding(tree.files[first.hash], 0, "fork", message))
+            chain.findings.append(Defect(tree.files[first.hash], 0, "fork", message))
             break
         if merge is None and rule is not None:
             merge = tree.make_merge(head, other, rule)
@@ -431,7 +431,7 @@ def read_segment(path: Path, name: str, stream: str) -> Segment:
     try:
         return parse(name, read_bytes(path), stream)
     except OSError as error:
-        return Segment(name, finding=Finding(name, 0, "unreadable", f"the file cannot be read: {error.strerror}"))
+        return Segment(name, finding=Defect(name, 0, "unreadable", f"the file cannot be read: {error.strerror}"))
 
 
 def read_segments(layout: Layout, stream: str) -> list[Segment]:

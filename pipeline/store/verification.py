@@ -14,7 +14,7 @@ from pipeline.errors import LogUnreadable, LogUnwritable, ObjectMissing
 from pipeline.store.file_store import FileStore
 from pipeline.store.layout import Layout, object_path, segment_path
 from pipeline.store.objects import StoredObjects
-from pipeline.store.segments import NAMED_OBJECT, Finding, Segment, envelope_of, join, read_segments, seal
+from pipeline.store.segments import NAMED_OBJECT, Defect, Segment, envelope_of, join, read_segments, seal
 from pipeline.system import files
 from pipeline.system.process_lock import Lock
 
@@ -60,14 +60,14 @@ class Repair:
     dropped: tuple[str, ...] = ()
 
 
-def verify(root: Path) -> list[Finding]:
+def verify(root: Path) -> list[Defect]:
     """Return all that is wrong in the log at ``root``; see ``findings_in``."""
     return findings_in(FileStore(root))
 
 
-def findings_in(log: StoredLog) -> list[Finding]:
+def findings_in(log: StoredLog) -> list[Defect]:
     """Return all that is wrong in a log: streams first, then objects. Changes nothing, takes no lock."""
-    findings: list[Finding] = []
+    findings: list[Defect] = []
     stones, there = tombstones_in(log), frozenset(log.objects.ids())
     for stream in (name for kind in KINDS for name in log.streams(kind)):
         findings += _verify_stream(log, stream, stones, there)
@@ -110,14 +110,14 @@ def tombstones_in(log: StoredLog) -> Tombstones:
     return tombstones_of(line.record for segment in segments for line in segment.lines)
 
 
-def _verify_stream(log: StoredLog, stream: str, stones: Tombstones, there: Collection[str]) -> list[Finding]:
+def _verify_stream(log: StoredLog, stream: str, stones: Tombstones, there: Collection[str]) -> list[Defect]:
     segments = _readable(log, stream)
     pruned = stones.sessions.get(stream)
     if stones.is_forgotten(stream) or (
         pruned and max((x.record.version for s in segments for x in s.lines), default=0) <= pruned.up_to
     ):
         message = "a prune of this session was interrupted; the next `research forget --by-settings` ends it"
-        return [Finding(segment_path(stream, ""), 0, "leftover", message)]
+        return [Defect(segment_path(stream, ""), 0, "leftover", message)]
     memory = kind_of(stream) == "memory"  # it may be made from events whose pages are pruned
     named = (
         (s.path, number, "" if memory else line.record.at, line.record.data)
@@ -129,31 +129,31 @@ def _verify_stream(log: StoredLog, stream: str, stones: Tombstones, there: Colle
 
 def _missing_objects(
     records: Iterable[tuple[str, int, str, bytes]], stones: Tombstones, there: Collection[str]
-) -> Iterator[Finding]:
+) -> Iterator[Defect]:
     """The objects that records (path, line, time, JSON) name and that are neither stored nor pruned since."""
     seen: set[str] = set()
     for path, number, at, data in records:
         for digest in set(map(bytes.decode, NAMED_OBJECT.findall(data))) - seen:
             stone = stones.objects.get(digest)
             if not (digest in there or (stone and at <= stone)):
-                yield Finding(path, number, "missing", f"the record names object {digest}, which is not stored")
+                yield Defect(path, number, "missing", f"the record names object {digest}, which is not stored")
             seen.add(digest)
 
 
-def _kept_reports(log: StoredLog, stones: Tombstones, there: Collection[str]) -> Iterator[Finding]:
+def _kept_reports(log: StoredLog, stones: Tombstones, there: Collection[str]) -> Iterator[Defect]:
     """The objects that hold what is kept of pruned sessions, if they are missing, and the pages that these name."""
     for session, stone in stones.sessions.items():
         try:
             kept = log.objects.get(stone.report).splitlines()
         except ObjectMissing as error:
             if stone.report not in there:  # else it is found among the damaged objects
-                yield Finding(f"sessions/{session}", 0, "missing", f"its log was pruned, and {error.message}")
+                yield Defect(f"sessions/{session}", 0, "missing", f"its log was pruned, and {error.message}")
             continue
         named = ((object_path(stone.report), number, "", data) for number, data in enumerate(kept, 1))
         yield from _missing_objects(named, stones, there)
 
 
-def _lost_sessions(log: StoredLog, stones: Tombstones) -> Iterator[Finding]:
+def _lost_sessions(log: StoredLog, stones: Tombstones) -> Iterator[Defect]:
     """The sessions that a night names and of which nothing is there, unless they are pruned, forgotten or written off."""
     named: dict[str, str] = {}
     for batch in log.streams("batch"):
@@ -166,7 +166,7 @@ def _lost_sessions(log: StoredLog, stones: Tombstones) -> Iterator[Finding]:
         found_here = _readable(log, session)
         if not any(segment.lines or (segment.finding and segment.finding.kind != "torn") for segment in found_here):
             message = f"{named[session]} names it, and it is not here; bring it back from a backup, or --repair writes it off"
-            yield Finding(f"sessions/{session}", 0, "missing", message)
+            yield Defect(f"sessions/{session}", 0, "missing", message)
 
 
 def _readable(log: StoredLog, stream: str) -> list[Segment]:
@@ -174,7 +174,7 @@ def _readable(log: StoredLog, stream: str) -> list[Segment]:
         return log.segments(stream)
     except LogUnreadable as error:
         path = segment_path(stream, "")
-        return [Segment(path, finding=Finding(path, 0, "unreadable", error.message))]
+        return [Segment(path, finding=Defect(path, 0, "unreadable", error.message))]
 
 
 def _cuts(segments: list[Segment]) -> dict[str, list[bytes]]:

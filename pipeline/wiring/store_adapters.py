@@ -17,7 +17,7 @@ from pipeline.domain.events.stream_records import Branch, Record
 from pipeline.errors import LogDamaged, LogError, SchemaTooNew, UsageError
 from pipeline.ports import EventStore
 from pipeline.store.file_store import FileStore
-from pipeline.store.segments import Finding, FindingKind
+from pipeline.store.segments import Defect, DefectKind
 from pipeline.system.process_lock import WorkspaceLock
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def lock_of(folder: Path, program: str = "", *, shared: bool = False) -> Iterato
         yield
 
 
-def verify_log(folder: Path) -> list[Finding]:
+def verify_log(folder: Path) -> list[Defect]:
     """Check the whole log."""
     from pipeline.store.verification import findings_in
 
@@ -157,14 +157,14 @@ def verify_log(folder: Path) -> list[Finding]:
     try:
         refuse_missing_log(folder)
     except LogDamaged as error:
-        findings.append(Finding("sessions", 0, "missing", error.message))
+        findings.append(Defect("sessions", 0, "missing", error.message))
     return findings
 
 
-def undecodable(stream: str, error: LogError) -> Finding:
+def undecodable(stream: str, error: LogError) -> Defect:
     """Return that a stream of sound files holds what is no event, or what a newer program wrote."""
-    kind: FindingKind = "newer" if isinstance(error, SchemaTooNew) else "invalid"
-    return Finding(stream, 0, kind, f"{error.message}\n  → {error.hint}")
+    kind: DefectKind = "newer" if isinstance(error, SchemaTooNew) else "invalid"
+    return Defect(stream, 0, kind, f"{error.message}\n  → {error.hint}")
 
 
 def repair_log(folder: Path) -> list[Repair]:

@@ -18,7 +18,7 @@ from pipeline.config.settings import load_workspace
 from pipeline.errors import LogDamaged, most_urgent
 from pipeline.net.client import HttpClient, Policy
 from pipeline.ops.console_output import begin, end, note_damage
-from pipeline.ops.doctor import Finding, examine, local_findings, machine_findings, probe
+from pipeline.ops.doctor import CheckResult, examine, local_findings, machine_findings, probe
 from tests.commanding import said
 from tests.ops.listening import listening
 from tests.search.replies import Script, reply
@@ -34,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def bad(folder: Path, env: dict[str, str] | None = None) -> list[Finding]:
+def bad(folder: Path, env: dict[str, str] | None = None) -> list[CheckResult]:
     found = examine(load_workspace(folder), read_keys(env or {}, folder))
     return [finding for finding in found if finding.level != "ok"]
 
@@ -54,7 +54,7 @@ def test_the_worst_kind_of_problem_gives_the_exit_code() -> None:
     assert [most_urgent(set(order[place:])) for place in range(len(order))] == order
 
 
-def only(findings: list[Finding]) -> Finding:
+def only(findings: list[CheckResult]) -> CheckResult:
     (found,) = findings
     assert found.todo
     return found
@@ -164,10 +164,10 @@ ENV = {"OPENROUTER_API_KEY": "router-canary", "BRAVE_API_KEY": "brave-canary"}
 FOUND = {"type": "search", "web": {"results": [{"url": "https://e.org/", "title": "E"}]}}
 
 
-def probed(folder: Path, env: dict[str, str], *replies: Any) -> tuple[list[Finding], Script]:
+def probed(folder: Path, env: dict[str, str], *replies: Any) -> tuple[list[CheckResult], Script]:
     script = Script(*replies)
 
-    async def ask() -> list[Finding]:
+    async def ask() -> list[CheckResult]:
         http = HttpClient(Policy(attempts=1), transport=script)
         return [finding async for finding in probe(load_workspace(folder), Keys(folder, env), http)]
 
