@@ -139,7 +139,7 @@ async def report_embedding(console: Console, events: AsyncGenerator[PassagesEmbe
                 console.say(f"{event.model} gives vectors to {counted(event.passages + event.left, 'passage')}", dim=True)
             done += event.passages
             if done and not event.left and not event.failed:
-                console.say(f"{counted(done, 'passage')} can be found by meaning ({event.model})", dim=True)
+                console.say(f"{counted(done, 'more passage')} can be found by meaning ({event.model})", dim=True)
             yield event
 
 

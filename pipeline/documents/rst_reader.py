@@ -22,10 +22,10 @@ from pipeline.documents.page_writer import squash
 from pipeline.ports import Page
 
 _STANDARD = ("table", "list-table", "csv-table", "replace", "unicode")  # read as docutils does
-_CODE = frozenset(
-    "code code-block sourcecode parsed-literal prompt console math doctest testcode graphviz digraph graph mermaid uml"
-    " productionlist".split()
-)
+_CODE = (
+    "code", "code-block", "sourcecode", "parsed-literal", "prompt", "console", "math", "doctest", "testcode", "graphviz",
+    "digraph", "graph", "mermaid", "uml", "productionlist",
+)  # fmt: skip
 _WITHOUT_TEXT = ("contents", "toctree", "raw", "index", "meta", "highlightlang", "autosummary", "testsetup", "testcleanup")
 _ABOUT = ("figure", "only", "ifconfig", "container", "class", "rst-class", "cssclass", "grid")  # the argument is no text
 # Whose argument is the beginning of the text; that of others is the term that their content defines.

@@ -40,7 +40,7 @@ def no_evidence(state: SessionState) -> s.Fail:
         return s.Fail("budget", f"stopped before any evidence was found: {state.exhausted} exhausted")
     failed = [failure for failure in state.failures.values() if failure.final]
     last = max(failed, key=lambda failure: (failure.at, failure.step), default=None)
-    searches, pages = len(state.searches), len(state.pages)
+    searches, pages = len(state.searches), len(state.observed or state.pages)  # of a model, those that it read
     searched = f"{counted(searches, 'search', 'searches')}, " if searches else ""
     effort = f"{searched}{counted(pages, 'page')} read"
     observed = (

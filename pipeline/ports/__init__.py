@@ -134,7 +134,8 @@ class Page:
     where the pages of a PDF begin: offsets in characters in the ``normalised`` text.
 
     ``extractor`` names what read it, with its version. Of the ``visible`` words, ``stored`` are in ``text``, the others were left
-    out by the reasons in ``dropped``; ``empty_pages`` of a PDF hold no text.
+    out by the reasons in ``dropped``; ``empty_pages`` of a PDF hold no text. ``file_changed`` is when a file of the folder was
+    written, renamed or put there last.
     """
 
     url: str
@@ -151,6 +152,7 @@ class Page:
     stored: int = 0
     dropped: Mapping[str, int] = field(default_factory=dict)
     empty_pages: int = 0
+    file_changed: str = ""
 
 
 class Fetch(Protocol):

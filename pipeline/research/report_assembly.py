@@ -224,16 +224,19 @@ def session_changes(
     Both reports are of passages, or both are a model's. ``wrong`` are ids of earlier facts that a person called wrong.
 
     An earlier fact is kept if the source's current text contains its quote. A current fact is new only if the source's earlier
-    text did not contain its quote. A lost fact and a new one of its source are a change, the most similar ones first. Passages,
-    which the report shows as they are, are kept only if it has them again; if one is a part of the other, it has changed. A
-    passage is not new either if the earlier text had it nearly so.
+    text did not contain its quote, or, of one that was not read then, if its file is a later one. A lost fact and a new one of
+    its source are a change, the most similar ones first. Passages, which the report shows as they are, are kept only if it has
+    them again; if one is a part of the other, it has changed. A passage is not new either if the earlier text had it nearly so.
     """
 
     def states(digest: str, fact: v.Fact) -> bool:
         return digest == fact.digest or holds_quote(text_of(digest), fact.quote)
 
     def stood_before(fact: v.Fact) -> bool:
-        return any(states(one.digest, fact) for one in earlier.sources if fact.url == one.url or fact.digest == one.digest)
+        file_changed = state.pages[fact.url].file_changed if fact.url in state.pages and fact.url not in before else ""
+        was_unread = file_changed and file_changed < earlier.reported_at
+        same = (one for one in earlier.sources if fact.url == one.url or fact.digest == one.digest)
+        return bool(was_unread) or any(states(one.digest, fact) for one in same)
 
     def nearly_stood_before(fact: v.Fact) -> bool:
         return fact.url in before and repeated(fact.quote, text_of(before[fact.url].digest)) >= _NEARLY

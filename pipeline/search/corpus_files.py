@@ -11,6 +11,8 @@ import errno
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -19,6 +21,7 @@ from pipeline.documents.extract import accepted_kind
 from pipeline.errors import GONE, CorpusUnusable, ReadFailed
 from pipeline.system.files import open_regular
 from pipeline.text.addresses import DOCUMENTS, path_of, readable
+from pipeline.text.times import timestamp
 
 _UNESCAPED = "/-._~+,@="
 # Folders that documentation builders and package managers make beside the pages.
@@ -112,6 +115,13 @@ def contents(path: Path) -> bytes:
             return file.read(size + 1)
     except OSError as error:
         raise ReadFailed(_reason(error)) from error
+
+
+def last_change(path: Path) -> str:
+    """Return when a file was written, renamed or put there last, as an event's ``at``; "" if that is not known."""
+    with suppress(OSError):
+        return timestamp(datetime.fromtimestamp(path.stat().st_ctime, UTC))
+    return ""
 
 
 def _reason(error: OSError | RuntimeError) -> str:

@@ -25,7 +25,7 @@ from pipeline.documents.extractor import Extractor
 from pipeline.domain.research_values import Cost, FailedSide, Hit, total
 from pipeline.errors import CorpusUnusable, IndexRefused, LogError, ObjectMissing, ReadFailed, StepError
 from pipeline.ports import EventStore, FoundPassages, Page, SearchResult, StoredPage
-from pipeline.search.corpus_files import Corpus, FoundFile, SkippedFile, contents, printable
+from pipeline.search.corpus_files import Corpus, FoundFile, SkippedFile, contents, last_change, printable
 from pipeline.search.index import Candidate, Index, IndexedFile, Scope, Source, is_damage, remove_index
 from pipeline.search.vectors import ByMeaning, Meaning, Progress
 from pipeline.system.files import open_lock
@@ -290,7 +290,8 @@ class PassageSearch:
         """
         path, address = self._corpus.locate(url), url.partition("#")[0]
         try:
-            return replace(await asyncio.to_thread(lambda: self._extractor.file(contents(path), path)), url=address)
+            page = await asyncio.to_thread(lambda: self._extractor.file(contents(path), path))
+            return replace(page, url=address, file_changed=last_change(path))
         except ReadFailed as error:
             raise ReadFailed(f"{readable(address)} cannot be read: {error.message}", hint=error.hint) from error
 

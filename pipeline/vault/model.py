@@ -93,8 +93,8 @@ class News:
 
     @property
     def count(self) -> int:
-        """How many facts differ; nothing is new if there are none, or if a person's rating alone made others come up."""
-        return self.added + self.changed + self.gone + (0 if self.called_wrong else self.not_shown + self.now_shown)
+        """How many facts differ in what the sources say; nothing is new if only others of their passages are shown."""
+        return self.added + self.changed + self.gone
 
 
 @dataclass(frozen=True, slots=True)

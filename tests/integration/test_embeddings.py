@@ -45,7 +45,7 @@ def test_a_run_asks_for_the_vectors_of_the_passages_first_and_their_cost_is_in_t
     (folder / ".env").chmod(0o600)
     first = said(folder, "run")
     assert first.code == 0
-    assert "2 passages can be found by meaning (tiny)" in first.err
+    assert "2 more passages can be found by meaning (tiny)" in first.err
     (embedded,) = events_of(folder, "passages.embedded")
     assert isinstance(embedded, n.PassagesEmbedded)
     assert (embedded.passages, embedded.left, embedded.tokens > 0) == (2, 0, True)

@@ -380,4 +380,16 @@ def test_a_passage_left_out_because_it_was_called_wrong_and_the_one_in_its_place
     assert "> - 1 passage that you called wrong is no longer shown." in second
     assert len(re.findall(r"\*\*Now shown:\*\* The old harbour", second)) == 1
     assert "still in its sources (2 passages of" in second
-    assert "Nothing new\n" in said(folder, "digest").out  # in the sources
+    assert re.search(r"What changed\n(.|\n)*[Nn]othing new, 1 left out as wrong, 1 now shown since", said(folder, "digest").out)
+
+
+def test_a_passage_of_a_document_that_was_there_unread_is_now_shown_and_one_of_a_later_document_is_new(tmp_path: Path) -> None:
+    texts = [f"The harbour harbour is deep by the chart of {name}." for name in "abcdefghijklmnop"]
+    folder = harbour_of(tmp_path / "ws", **{f"n{number}": text for number, text in enumerate(texts)})
+    night(folder)
+    (folder / "corpus" / "later.md").write_text("# Later\n\nHow deep is the harbour? It is eleven metres deep.\n")
+    for path in [one for one in (folder / "corpus").glob("n*.md") if int(one.stem[1:]) < 12]:
+        path.unlink()
+    second = night(folder)
+    assert (second.count("**New:**"), second.count("**Now shown:**")) == (1, 2)
+    assert "**New:** How deep is the harbour? It is eleven metres deep." in second

@@ -67,7 +67,7 @@ def test_a_passage_that_shares_no_word_with_the_question_is_quoted(tmp_path: Pat
     monkeypatch.setenv("RESEARCH_EMBEDDINGS", "auto")
     first = said(folder, "run")
     assert first.code == 0, first.err
-    assert "passages can be found by meaning (all-MiniLM-L6-v2)" in first.err
+    assert "more passages can be found by meaning (all-MiniLM-L6-v2)" in first.err
     (report,) = (folder / "vault" / "reports").rglob("*.md")
     assert "Use the prune command to delete archives" in report.read_text()
     store = FileStore(folder / "events")

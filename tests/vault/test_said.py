@@ -147,7 +147,7 @@ OURS = '---\ntitle: "A report"\nid: "report:s1"\n---\n\n# A report\n\n'
         ("reports/a.md", f"{OURS}%% begin notes %%\n", "ask: Why?\n", []),
         ("reports/a.md", f"{OURS}\udcff", "ask: Why?\n", []),  # bytes that are no text
         ("reports/a.md", "# Mine\n\n", "ask: Why?\n", []),
-        ("my/a.md", OURS, "ask: Why?\n", []),
+        ("my/a.md", OURS, "ask: Why?\n", ["Why?"]),
         ("attic/a.md", OURS, "ask: Why?\n", []),
     ],
 )

@@ -234,6 +234,7 @@ class PageRead(Answered):
     stored: int = 0
     dropped: dict[str, int] = Field(default_factory=dict)
     empty_pages: int = 0
+    file_changed: str = ""
 
     @property
     def missing(self) -> str:

@@ -55,8 +55,10 @@ def group_of(status: str, card: Card | None) -> str:
     """
     if status != "complete":
         return "not-found" if status == "not-found" else "failed" if status == "failed" else "open"
+    if card and card.outcome == "not-found":  # so a model says, whatever it found
+        return "not-found"
     if card and card.news:
-        return "changed" if card.news.count or card.news.lost else "quiet"
+        return "changed" if card.news.count or card.news.lost or card.news.called_wrong else "quiet"
     return "passages" if card and card.outcome == "passages" else "answered"
 
 
@@ -86,12 +88,11 @@ def news_words(news: News) -> str:
     since = f" since {translations.day(news.since)}" if news.since else ""
     more, names = len(news.lost) - MOST_LOST, ", ".join(one_line(path, 80) for path in news.lost[:MOST_LOST])
     gone = f"gone from the last report's sources: {names}{f' and {more:,} more' if more > 0 else ''}" if news.lost else ""
-    if not news.count:
-        return gone or f"nothing new{since}"
     counts = {"new": news.added, "changed": news.changed, "gone": news.gone}
-    counts |= {"no longer shown": news.not_shown, "now shown": news.now_shown}
+    counts |= {"left out as wrong": news.called_wrong, "no longer shown": news.not_shown, "now shown": news.now_shown}
     words = [f"{number:,} {word}" for word, number in counts.items() if number]
-    return "; ".join(filter(None, (gone, f"{', '.join(words)}{since}")))
+    words = words if news.count or (gone and not words) else ["nothing new", *words]
+    return "; ".join(filter(None, (gone, f"{', '.join(words)}{since}" if words else "")))
 
 
 def entry_of(model: VaultModel, card: Card, new: Sequence[str] = (), longest: int = LONGEST_ANSWER) -> View:
@@ -131,7 +132,7 @@ def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -
     for entry in night.last:
         card = model.card_of(entry)
         group = group_of(entry.status, card)
-        if entry.status != "complete":  # no report to show: the link to its note, else the bare question, and why
+        if entry.status != "complete" or group == "not-found":  # no answer: the link to its note, else the question, and why
             outcome, reason = "cancelled" if entry.status == "cancelled" else "", entry.reason
             if card and card.has_report and card.ended_at > entry.at:
                 outcome, reason = f"finished since, {translations.day(card.ended_at)}", ""
@@ -354,12 +355,12 @@ def _view(digest: Digest, place_of: Callable[[Card], str]) -> View:
 def _row(one: QueryEnded, card: Card | None, place_of: Callable[[Card], str]) -> View:
     """A question in a digest: what is new first, the answer, how sure it is, what is open; or why there is none."""
     news, answer = (card.news, card.answer) if card else (None, None)
-    new = news.first if news else ()
+    new, part = news.first if news else (), status_words(card.outcome) if card and card.outcome == "in-part" else ""
     words = {
         "query": one.query,
         "reason": sentence(one.reason),
         "answer": answer.text if answer and not any(text.removeprefix("… ") in answer.text for text in new) else "",
-        "sure": sentence("; ".join(filter(None, (standing_words(card), news_words(news) if news else "")))) if card else "",
+        "sure": sentence("; ".join(filter(None, (part, standing_words(card), news_words(news) if news else "")))) if card else "",
         "open": card.open[0] if card and card.open else "",
         "place": place_of(card) if card else "",
     }

@@ -368,7 +368,7 @@ def asked_lines(vault: Path) -> list[AskedLine]:
     found: dict[AskedLine, None] = {}
     notes = [
         (f"{vault}/{folder}/{name}", size)
-        for folder, held in all_folders(vault, aside=("my", "attic"))
+        for folder, held in all_folders(vault, aside=("attic",))
         for name, (size, _) in held.files.items()
         if name.endswith(".md") and size <= _LARGEST
     ]

@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -18,8 +19,11 @@ from pipeline.domain.session_state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.ports import Reasoner
 from pipeline.research import StepContext
+from pipeline.vault.model import read_card
+from pipeline.vault.notes.nights_and_home import group_of
 from tests.fakes import Journal, MemoryStore, begun, context_for, step_context_for
 from tests.reasoners.model.kit import Script, reasoner_for, said
+from tests.vault.builders import Workplace
 
 QUOTE = re.compile(r"Pump \d+ delivers \d+ litres in mode \d\.")
 KEYS = re.compile(r"^\[(E\d+)\] \"(.*?)\" \(", re.MULTILINE)
@@ -223,6 +227,21 @@ def test_a_report_of_headings_alone_is_none_and_what_it_cost_counts(monkeypatch:
     assert state.report is not None
     assert state.report.limits[0].endswith("the report has no text")
     assert logged(store) == pytest.approx(len(script.requests) * PRICE)
+
+
+def test_a_report_of_which_its_model_says_that_it_does_not_answer_is_listed_as_not_found_and_shown(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    usual, check = RULES["report"], RULES["check"]
+    monkeypatch.setitem(RULES, "report", lambda prompt: usual(prompt).rpartition("\n")[0] + "\nnot answered: the price")
+    monkeypatch.setitem(RULES, "check", lambda prompt: check(prompt) | {"outcome": "not-answered"})
+    place = Workplace(tmp_path, MemoryStore())
+    state = researched(reasoner_for(Script([model])), place.store)
+    place.build()
+    assert group_of("complete", read_card(place.store, state.id)) == "not-found"
+    (note,) = [path.read_text() for path in (tmp_path / "vault" / "reports").rglob("*.md")]
+    assert "does not answer the question." in note
+    assert "[!abstract]" in note
 
 
 def test_a_model_that_cannot_plan_is_not_believed_when_it_finds_nothing() -> None:
