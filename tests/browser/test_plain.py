@@ -1,11 +1,14 @@
-"""Pages are read without scripts; scripts only add to them: the card of a citation, the search, ticks below a passage."""
+"""Pages are read without scripts, which only add to them; whatever text a page shows, nothing happens or is asked elsewhere."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from urllib.parse import quote
 
 from pipeline.site.serve import Server
-from tests.browser.visiting import Site, Visitor
+from tests.browser.visiting import KINDS, Site, Visitor, served
+from tests.site.test_hostile import hostile_site
 from tests.site.test_serve import started
 
 
@@ -121,3 +124,15 @@ def test_a_tick_below_a_passage_is_heard_where_the_site_is_served_and_not_offere
     first, second = re.findall(r"— \[\[[^#]+#\^(q-\w+)", (site.folder.parent / "vault" / about).read_text())[:2]
     assert heard == [(about, first, "useful"), (about, second, "wrong"), (about, first, "")]
     assert visitor.happened == []
+
+
+def test_no_page_complains_or_asks_elsewhere_whatever_text_it_shows(site: Site, visitor: Visitor, tmp_path: Path) -> None:
+    for kind in KINDS:
+        visitor.pass_by(site.address(kind))
+    pages = [path for path in hostile_site(tmp_path).files() if path.endswith(".html")]
+    with served(tmp_path / "site") as url:
+        for path in pages:
+            visitor.pass_by(f"{url}/{quote(path)}")
+    assert visitor.happened == []
+    # the plain site's icon may be asked for late, after its last page was left
+    assert [address for address in visitor.requests if not address.startswith((url, site.url))] == []

@@ -1,9 +1,12 @@
-"""The site against the vault: what is made and read of it, what is left out or refused, what its templates are given."""
+"""The site against the vault: what is made, left out or refused; and it is as made from nothing, whatever cut a build off."""
 
 from __future__ import annotations
 
 import os
+import random
 import re
+import shutil
+from collections.abc import Callable
 from dataclasses import is_dataclass
 from inspect import getmembers, signature
 from pathlib import Path
@@ -11,11 +14,15 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from markupsafe import Markup
 
 from pipeline.errors import ResearchError, TemplateInvalid
-from pipeline.site import page_values
+from pipeline.site import page_values, paths, stages
 from pipeline.site.paths import encoded, file_of, page_of
-from tests.site.scratch import TEMPLATES, Scratch, note, scratch_vault
+from pipeline.vault.build_cache import Kept
+from tests.site.scratch import TEMPLATES, VAULT, Scratch, cold, note, scratch_vault
 
 
 @pytest.fixture
@@ -108,16 +115,6 @@ def test_a_faulty_template_leaves_the_site_as_it_was_and_says_where(scratch: Scr
     assert "my/mine.html" in scratch.build().written
 
 
-def test_the_address_of_the_site_makes_links_whole(scratch: Scratch) -> None:
-    scratch.build(url="https://example.org/research")
-    address = "https://example.org/research/reports/2026/r1.html"
-    assert f'<link rel="canonical" href="{address}">' in scratch.html("reports/2026/r1.html")
-    assert address in scratch.html("sitemap.xml")
-    assert 'href="/research/assets/site.css"' in scratch.html("404.html")
-    scratch.build()
-    assert "example.org" not in scratch.html("reports/2026/r1.html")
-
-
 def test_links_and_hidden_files_and_the_attic_are_left_alone(scratch: Scratch, tmp_path: Path) -> None:
     (tmp_path / "secret.md").write_text("# Secret")
     (scratch.folder / "vault" / "my" / "link.md").symlink_to(tmp_path / "secret.md")
@@ -177,3 +174,188 @@ def test_every_name_that_a_template_is_given_is_told(value: type) -> None:
 def test_every_template_is_told() -> None:
     told = (TEMPLATES / "README.md").read_text()
     assert [path.name for path in TEMPLATES.glob("*.j2") if f"`{path.name}`" not in told] == []
+
+
+@pytest.fixture
+def made(scratch: Scratch) -> Scratch:
+    scratch.build()
+    return scratch
+
+
+def _times(folder: Path) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_second_build_writes_nothing(made: Scratch) -> None:
+    before = _times(made.folder)
+    again = made.build()
+    assert (again.written, again.removed) == ((), ())
+    assert _times(made.folder) == before, "not even what is remembered"
+
+
+def test_a_changed_quote_changes_the_page_that_cites_it_and_a_changed_title_those_that_show_it(made: Scratch) -> None:
+    made.write("sources/2026-11/s1.md", VAULT["sources/2026-11/s1.md"].replace("Word for word", "Other words"))
+    written = set(made.build().written)
+    assert {"reports/2026/r1.html", "sources/2026-11/s1.html"} <= written
+    assert "reports/2026/r2.html" not in written
+    assert "Other words." in made.html("reports/2026/r1.html")
+    made.write("reports/2026/r1.md", VAULT["reports/2026/r1.md"].replace("First report", "New name"))
+    written = set(made.build().written)
+    assert {"sessions/2026/w1.html", "browse/reports.html"} <= written
+    assert not {"my/mine.html", "reports/2026/r2.html"} & written
+
+
+def test_a_note_that_appears_mends_the_links_to_it(made: Scratch) -> None:
+    assert '<span class="internal broken">nowhere</span>' in made.html("reports/2026/r2.html")
+    made.write("my/nowhere.md", "Here.")
+    made.build()
+    assert '<a class="internal" href="../../my/nowhere.html">nowhere</a>' in made.html("reports/2026/r2.html")
+    made.remove("my/nowhere.md")
+    assert made.build().removed[:1] == ("my/nowhere.html",)
+    assert '<span class="internal broken">nowhere</span>' in made.html("reports/2026/r2.html")
+
+
+def test_a_page_that_was_lost_or_altered_is_made_again_and_no_other(made: Scratch) -> None:
+    whole = made.files()
+    lost = min(path for path in whole if path.startswith("search/w-"))
+    for path in ("my/mine.html", "search/meta.js", lost):
+        (made.folder / "site" / path).unlink()
+    (made.folder / "site" / "browse" / "reports.html").write_text("altered")
+    assert made.build().written == ("browse/reports.html", "my/mine.html", "search/meta.js", lost)
+    assert made.files() == whole
+
+
+def test_an_edited_template_costs_the_pages_of_its_kind_and_an_edited_asset_is_copied(made: Scratch) -> None:
+    template = made.folder / "templates" / "source.html.j2"
+    template.write_text(template.read_text() + "{% block head %}<!-- new -->{% endblock %}")
+    assert set(made.build().written) == {"sources/2026-11/s1.html", "sources/2026-11/s2.html"}
+    (made.folder / "templates" / "assets" / "site.css").write_text("body {}")
+    assert made.build().written == ("assets/site.css",)
+    assert made.build().written == ()
+
+
+def test_another_address_or_program_renders_each_page_again_and_so_does_who_is_asked_for_all(
+    made: Scratch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = made.files()
+    made.build(url="https://example.org/research")
+    assert '<link rel="canonical" href="https://example.org/research/reports/' in made.html("reports/2026/r1.html")
+    assert 'href="/research/assets/site.css"' in made.html("404.html")
+    made.build()
+    assert made.build(everything=True).written == ()
+    assert made.files() == whole == cold(made, tmp_path / "other")
+    monkeypatch.setattr(page_values, "Markup", lambda _html: Markup("another program's page"))
+    made.write("my/more.md", "More.")
+    made.build()
+    assert "another program" not in made.html("reports/2026/r1.html")
+    for module in ("build_if_changed", "stages"):
+        monkeypatch.setattr(f"pipeline.site.{module}.program_id", lambda _room: "another")
+    assert "my/mine.html" in made.build().written
+    assert "another program" in made.html("reports/2026/r1.html")
+    assert made.build().written == ()
+
+
+class Cut(BaseException):
+    """The end of a process."""
+
+
+def _cut(*_: object) -> None:
+    raise Cut
+
+
+def _amid(staged: stages.Staged) -> Any:
+    staged.paths = random.Random(len(staged.paths)).sample(staged.paths, len(staged.paths) // 2)
+    whole(staged)
+    raise Cut
+
+
+whole = stages.Staged.put_in_place
+CUTS: tuple[tuple[object, str, Callable[..., Any]], ...] = (
+    (stages.Build, "_write_search", _cut),
+    (stages.Staged, "put_in_place", _cut),
+    (stages.Staged, "put_in_place", _amid),
+    (Kept, "commit", _cut),
+)
+
+
+def _cut_off(scratch: Scratch, number: int) -> None:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(*CUTS[number])
+        with pytest.raises(Cut):
+            scratch.build()
+
+
+def _seen(scratch: Scratch) -> dict[str, bytes]:
+    """The site without what a build that was cut off had not put in place yet."""
+    return {path: data for path, data in scratch.files().items() if not path.rpartition("/")[2].startswith(".")}
+
+
+_TEXTS = ["x", "[[a]] and [[b|B]]", "![[c]]", "# Other\n\n#tag/one", "> “q”\n\n^q-1", "[[a#^q-1|¹]]", "![[p.svg]]", "one two"]
+_NAMES = ["a.md", "b.md", "sub/c.md", "sub/a.md", "Home.md", "zoo.md", "p.svg"]
+_STEPS = st.lists(
+    st.tuples(st.sampled_from(_NAMES), st.sampled_from([*_TEXTS, None]), st.sampled_from(["report", "source", ""])),
+    min_size=1,
+    max_size=6,
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(history=st.lists(st.tuples(_STEPS, st.sampled_from([None, None, *range(len(CUTS))])), min_size=1, max_size=4))
+def test_whatever_changed_and_was_cut_off_before_the_site_is_the_same_as_made_from_nothing(
+    history: list[tuple[list[tuple[str, str | None, str]], int | None]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    scratch = Scratch(tmp_path_factory.mktemp("site"))
+    scratch.write("own.md", "Own.")
+    dice = random.Random(1)
+    for turn, (steps, cut) in enumerate(history):
+        for name, text, kind in steps:
+            if text is None:
+                (scratch.folder / "vault" / name).unlink(missing_ok=True)
+            else:
+                scratch.write(name, note(f"T{dice.randrange(3)}", text, kind, created=f"2026-01-0{1 + dice.randrange(3)}"))
+        if cut is None:
+            scratch.build()
+        else:
+            scratch.write("own.md", f"Own, {turn}.")
+            _cut_off(scratch, cut)
+    scratch.build()
+    assert _seen(scratch) == cold(scratch, scratch.folder / "other")
+
+
+def test_a_file_that_is_not_what_it_seems_is_made_again_when_it_is_to_change(
+    made: Scratch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stages, "read", lambda root, path: b"other" if path.startswith("search/") else paths.read(root, path))
+    made.remove("my/mine.md")
+    made.build()
+    assert made.files() == cold(made, tmp_path / "other")
+
+
+def test_what_a_killed_build_left_beside_the_pages_goes_also_of_a_page_that_no_build_finished(made: Scratch) -> None:
+    whole = made.files()
+    for page in ("mine", "never-finished"):
+        (made.folder / "site" / "my" / f".{page}.html.tmp").write_text("half")
+    (made.folder / "site" / "my" / ".own.tmp").write_text("somebody's own")
+    made.build()
+    assert made.files() == {**whole, "my/.own.tmp": b"somebody's own"}
+
+
+def test_a_note_that_was_made_private_while_the_cache_was_lost_is_nowhere_in_the_site(made: Scratch) -> None:
+    made.write("my/mine's.md", "Secret for a while")
+    made.build()
+    (made.folder / "site" / "own.html").write_text("somebody's own")
+    shutil.rmtree(made.folder / "state")
+    made.remove("my/mine's.md")
+    made.build()
+    own = made.files().pop("own.html")
+    assert {**cold(made, made.folder / "other"), "own.html": own} == made.files()
+
+
+def test_a_note_that_may_not_be_read_is_tried_again(made: Scratch) -> None:
+    made.write("my/mine.md", "Secret for a while")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pipeline.site.public.read", lambda root, path: None if path == "my/mine.md" else paths.read(root, path))
+        made.build()
+    assert "Secret for a while" not in made.html("my/mine.html")
+    made.build()
+    assert "Secret for a while" in made.html("my/mine.html"), "though it looks as it did"

@@ -27,7 +27,7 @@ from tests.vault.scanner import body_of
 
 GOLDEN = Path(__file__).parent / "golden"
 SIGNS = Path(__file__).parents[1] / "site" / "signs.md"  # a note with all that Obsidian reads
-SHOWN = ("browse/reports", "browse/earlier", "reports/", "feed.xml", "my/signs")  # of the site
+SHOWN = ("404.html", "browse/reports", "browse/earlier", "reports/", "feed.xml", "my/signs", "sitemap.xml")  # of the site
 FORMS = ("https://forms.example/steps", "corpus:forms.pdf", "https://bücher.example:8080/a%20b/100%/ä?all=1&b=2")
 LONG = "A power-cut, again & again: " + " ".join(f"word{number}" for number in range(40))
 SENTENCES = Path(__file__).with_name("sentences.txt")  # as a model may write them; of its keys and addresses only [E1]'s count

@@ -1,9 +1,10 @@
-"""Text from outside does nothing in a vault, wherever it stands."""
+"""Text from outside does nothing in a vault, wherever it stands; quotes and sentences keep their form."""
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from dataclasses import fields, is_dataclass
+from html import unescape
 
 import pyromark
 import pytest
@@ -15,9 +16,10 @@ from pipeline.text.cleaning import clean
 from pipeline.vault.note import Note
 from pipeline.vault.output import escaping
 from pipeline.vault.output.escaping import Link
-from pipeline.vault.output.harmless_markdown import prose
+from pipeline.vault.output.harmless_markdown import markdown, prose, within
+from tests.site.scratch import read
 from tests.vault.builders import PAGES, Story, Workplace, a_store
-from tests.vault.scanner import Found, body_of, scan
+from tests.vault.scanner import Found, body_of, fields, scan
 
 HOSTILE = (
     "[[Home|click]]", "![[Home]]", "[[sources/x#^q-1|¹]]", "[a](https://evil.example)",
@@ -51,7 +53,7 @@ def test_inert_text_is_only_words(text: str) -> None:
 
 def _deeds(found: Found) -> dict[str, object]:
     """What a note does; of headings only how many."""
-    deeds: dict[str, object] = {part.name: getattr(found, part.name) for part in fields(found)}
+    deeds: dict[str, object] = {part.name: getattr(found, part.name) for part in dataclasses.fields(found)}
     return deeds | {"headings": len(found.headings)}
 
 
@@ -96,8 +98,8 @@ def test_an_address_that_hides_something_is_not_followed(url: str) -> None:
 def _links_of(value: object) -> list[Link]:
     if isinstance(value, Link):
         return [value]
-    if is_dataclass(value):
-        return [link for part in fields(value) for link in _links_of(getattr(value, part.name))]
+    if dataclasses.is_dataclass(value):
+        return [link for part in dataclasses.fields(value) for link in _links_of(getattr(value, part.name))]
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else ()
     return [link for entry in inside for link in _links_of(entry)]
 
@@ -166,3 +168,67 @@ def test_a_template_cannot_print_a_plain_string_unescaped(place: Workplace) -> N
     body = body_of((place.vault / "Home.md").read_text())
     assert scan(body).links == ()
     assert r"(\[\[a\]\])" in body, "a macro's result is escaped once, not twice"
+
+
+PASSAGES = (
+    "```\n````\n```dataviewjs\ndv.pages()\n```", "| a ]] | [[Home|x]] |\n| %% | <% tp %> |",
+    "%% begin notes %%\n\n- %% end notes %%", "<script>alert(1)</script>", "text ^id\n\n^q-1",
+    "---\n\n- [ ] task\n- > [!success] Verified", "- ![[Home]]\n- `= this.file`\n- #tag", "# heading\n\n===",
+    "| only |", "|  |  |", "- ",
+)  # fmt: skip
+passages = st.lists(st.one_of(st.sampled_from(PASSAGES), st.text()), min_size=1, max_size=3).map("\n\n".join)
+
+
+@given(passages, passages)
+@example("```\n%% begin notes %%\n[[Home]] <% x %>", "")
+def test_a_passage_does_nothing_in_a_vault(text: str, lead: str) -> None:
+    written = within(markdown(text, lead), ">")
+    assert all(line.startswith(">") for line in written.split("\n"))
+    found = scan(written)
+    assert not any((found.links, found.embeds, found.images, found.tags, found.html, found.maths)), written
+    assert not any((found.blocks, found.callouts, found.headings)), written
+    assert all(set(fence) == {"`"} for fence in found.fences)
+    assert not re.search("<%", written)
+
+
+@pytest.mark.parametrize("sign", ["- ", "| ", "`", "\n", "```\n", " | "])
+def test_a_long_passage_is_read_in_linear_time(sign: str) -> None:
+    assert len(markdown(sign * 50_000)) < 2_000_000
+
+
+# What Obsidian, Dataview, Templater, MathJax or a browser would obey; all of it is shown as words.
+OBEYED = (
+    "`= this.file`", "`$= dv.pages()`", "`<% tp.file.delete() %>`", "`[[Home]]`", "`a:: b`", "`%% x %%`",
+    "$\\href{javascript:alert(1)}{x}$", "$\\require{html}$", "$\\class{x}{y}$", "$\\style{color:red}{y}$", "$\\unicode{x41}$",
+    "**[[Home]]**", "*<script>alert(1)</script>*", "**![x](https://evil.example)**", "*#tag*", "**key:: value**", "$a %% b$",
+    "**<% evil %>**", "_[a](obsidian://x)_", "$x^{[[a]]}$", "`dataviewjs`", "*`= x`*", "**a** ^block-id", "`{{date}}`",
+    "(`a:: b`)", "[see `a` and `b::c`]", "`f(a::b, c::d)`",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, *OBEYED])
+def test_a_hostile_sentence_does_nothing_in_the_note_and_nothing_on_the_page(text: str) -> None:
+    note = f"before {prose(text)} after"
+    found = scan(note)
+    assert not any((found.links, found.embeds, found.addresses, found.images, found.tags, found.blocks)), note
+    assert not any((found.fences, found.html, found.headings, found.callouts)), note
+    assert not re.search(r"<%|%>|%%|(?<!\\)`\s*\$?=", note), note
+    assert not fields(f"{note}\n{prose(text)}"), note
+    shown = read(f"{note}\n").html
+    assert set(re.findall(r"</?([a-z]+)", shown)) <= {"p", "code", "strong", "em", "span", "sub", "sup"}, shown
+
+
+@given(anything, st.sampled_from(["**{}**", "*{}*", "`{}`", "${}$", "{}", "a **{}** b `{}`"]))
+def test_whatever_stands_between_marks_does_nothing(text: str, form: str) -> None:
+    note = f"before {prose(form.replace('{}', text))} after"
+    found = scan(re.sub(r"(?<![\\`])`[^`]+`", "C", note))  # what stands in code is inert
+    assert not any((found.links, found.embeds, found.images, found.tags, found.blocks, found.fences)), note
+    assert not re.search(r"<%|%>|%%|\n", note), note
+    assert not fields(f"{note}\n{prose(form.replace('{}', text))}"), note
+
+
+@given(anything)
+def test_every_word_is_kept(text: str) -> None:
+    shown = unescape(re.sub(r"<[^>]+>", "", read(f"x {prose(text)} y\n").html))
+    for word in re.findall(r"[^\W_]{2,}", re.sub(r"&(?:#\d+|lt);", " ", prose(text))):
+        assert word in shown, (text, shown)
