@@ -15,8 +15,7 @@ from pipeline.batch.session_index import SessionIndex
 from pipeline.config.queue_file import distinct_id
 from pipeline.config.queue_schema import Query, Queue
 from pipeline.domain.events.stream_records import begin_of, is_about
-from pipeline.domain.session_state import status_words
-from pipeline.domain.summary import Summary, is_tagged
+from pipeline.domain.summary import Summary, is_tagged, status_words
 from pipeline.errors import LogError, LogUnreadable, SchemaTooNew, UsageError
 from pipeline.text.cleaning import same_question, slug
 from pipeline.text.times import moment_of, night_of

@@ -12,17 +12,8 @@ from pipeline.domain.events.import_events import ResearchImported
 from pipeline.domain.pages_and_findings import facts_of, unused_facts
 from pipeline.domain.research_values import Cost
 from pipeline.domain.session import counts_of, summary_of
-from pipeline.domain.session_state import (
-    COUNTED_OUTCOMES,
-    SessionState,
-    cost_of,
-    outcome_of,
-    status_words,
-    title_of,
-    workers_in_order,
-    working_seconds,
-)
-from pipeline.domain.summary import Summary
+from pipeline.domain.session_state import SessionState, cost_of, outcome_of, title_of, workers_in_order, working_seconds
+from pipeline.domain.summary import COUNTED_OUTCOMES, Summary, status_words
 from pipeline.errors import LOG_TROUBLE
 from pipeline.text.addresses import readable
 from pipeline.text.cleaning import clean, one_line

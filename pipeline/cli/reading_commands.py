@@ -19,8 +19,7 @@ from pipeline.domain.events.upkeep_events import NoteRated
 from pipeline.domain.evidence_trail import Why, value_of
 from pipeline.domain.evidence_trail import why as why_of
 from pipeline.domain.session import ResearchSession, state_at
-from pipeline.domain.session_state import OUTCOME_WORDS
-from pipeline.domain.summary import is_tagged
+from pipeline.domain.summary import OUTCOME_WORDS, is_tagged
 from pipeline.errors import LogError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console
 from pipeline.ports import EventStore

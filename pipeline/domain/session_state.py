@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from types import MappingProxyType
 from typing import Literal
 
 from pipeline.domain import research_values as v
@@ -254,17 +253,6 @@ def workers_in_order(state: SessionState) -> Iterator[Worker]:
 def asked_queries(worker: Worker) -> tuple[str, ...]:
     """Return all the worker's search queries in order."""
     return tuple(query for iteration in worker.iterations for query in iteration.queries)
-
-
-OUTCOME_WORDS: Mapping[str, str] = MappingProxyType(
-    {"answered": "answered", "in-part": "answered in part", "passages": "passages", "not-found": "not found"}
-)
-COUNTED_OUTCOMES = MappingProxyType({**OUTCOME_WORDS, "passages": "with passages"})  # behind a number of questions
-
-
-def status_words(status: str) -> str:
-    """Return an outcome, or another status, in the words in which readers see it."""
-    return OUTCOME_WORDS.get(status, status.replace("-", " "))
 
 
 def outcome_of(state: SessionState) -> v.Outcome | Literal[""]:

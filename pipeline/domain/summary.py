@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 from pipeline.system.folders import digest_of_sources
 
 ENDED = frozenset({"complete", "not-found", "failed", "cancelled"})  # the statuses of a session that has ended
 _BESIDE = ("../text/ranking.py",)  # it has types that a state holds
+
+
+OUTCOME_WORDS: Mapping[str, str] = MappingProxyType(
+    {"answered": "answered", "in-part": "answered in part", "passages": "passages", "not-found": "not found"}
+)
+COUNTED_OUTCOMES = MappingProxyType({**OUTCOME_WORDS, "passages": "with passages"})  # behind a number of questions
+
+
+def status_words(status: str) -> str:
+    """Return an outcome, or another status, in the words in which readers see it."""
+    return OUTCOME_WORDS.get(status, status.replace("-", " "))
 
 
 @cache

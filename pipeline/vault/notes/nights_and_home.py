@@ -14,7 +14,7 @@ from typing import Any
 
 from pipeline.domain.events.night_events import QueryEnded
 from pipeline.domain.events.stream_records import is_about, kind_of
-from pipeline.domain.session_state import COUNTED_OUTCOMES, status_words
+from pipeline.domain.summary import COUNTED_OUTCOMES, status_words
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text import translations

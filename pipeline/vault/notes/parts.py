@@ -11,7 +11,8 @@ from pipeline.domain.events.upkeep_events import ResearchPruned
 from pipeline.domain.pages_and_findings import sheet_of
 from pipeline.domain.research_values import EXTRACTIVE, BlockForm, Contradiction, Fact, Paragraph, Perspective, Sentence
 from pipeline.domain.session import counts_of
-from pipeline.domain.session_state import SessionState, outcome_of, status_words
+from pipeline.domain.session_state import SessionState, outcome_of
+from pipeline.domain.summary import status_words
 from pipeline.domain.talk import Turn
 from pipeline.text import translations
 from pipeline.text.addresses import DOCUMENTS, path_of
