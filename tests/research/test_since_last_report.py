@@ -384,12 +384,12 @@ def test_a_passage_left_out_because_it_was_called_wrong_and_the_one_in_its_place
 
 
 def test_a_passage_of_a_document_that_was_there_unread_is_now_shown_and_one_of_a_later_document_is_new(tmp_path: Path) -> None:
-    texts = [f"The harbour harbour is deep by the chart of {name}." for name in "abcdefghijklmnop"]
-    folder = harbour_of(tmp_path / "ws", **{f"n{number}": text for number, text in enumerate(texts)})
+    texts = {f"n{number}": f"The harbour is deep by the chart of {number:02d} men." for number in range(40)}
+    folder = harbour_of(tmp_path / "ws", **texts)
     night(folder)
-    (folder / "corpus" / "later.md").write_text("# Later\n\nHow deep is the harbour? It is eleven metres deep.\n")
-    for path in [one for one in (folder / "corpus").glob("n*.md") if int(one.stem[1:]) < 12]:
-        path.unlink()
+    (folder / "corpus" / "later.md").write_text("# Harbour\n\nHow deep the harbour is, the chart of 1999 says.\n")
+    for name in set(re.findall(r"page\.read .*?(n\d+)\.md", said(folder, "log").out)):
+        (folder / "corpus" / f"{name}.md").unlink()
     second = night(folder)
     assert (second.count("**New:**"), second.count("**Now shown:**")) == (1, 2)
-    assert "**New:** How deep is the harbour? It is eleven metres deep." in second
+    assert "**New:** How deep the harbour is, the chart of 1999 says." in second
