@@ -37,9 +37,8 @@ def parse(data: bytes) -> tuple[Queue, tuple[y.Fault, ...]]:
         is_whole = not faults
         sections = y.members(root, dict.fromkeys(("settings", "queries"), lambda node: node), faults, empty=True)
         if "settings" in sections and not y.is_empty(sections["settings"]):
-            readers = {key: one.read for key, one in y.keys_of(Settings).items()}
             with y.noted(faults):
-                settings = Settings(**y.members(sections["settings"], readers, faults))
+                settings = y.record(Settings, sections["settings"], faults)
         if "queries" in sections:
             queries = _queries(sections["queries"], text, faults)
         elif is_whole:
@@ -188,11 +187,11 @@ def add_query(path: Path, text: str, refuse: Callable[[Queue], None] = lambda _q
             if texts.same_question(query.text, text):
                 raise UsageError(f"the question is already in line {query.line}", hint=f"its id is {query.id}")
         refuse(queue)
+        slug = texts.slug(text, 40)
+        if any(slug in (query.id, texts.slug(query.text, 40)) for query in queue.queries):
+            said = {"id": distinct_id(" ".join(text.split())), **said}
         after = _extended(before, text, said)
         found, faults = parse(after)
-        if "id" not in said and not faults and [query.id for query in found.queries[:-1]] != [one.id for one in queue.queries]:
-            after = _extended(before, text, {"id": distinct_id(" ".join(text.split())), **said})
-            found, faults = parse(after)
         if faults:
             reasons = "; ".join(f"{fault.message} → {fault.hint}" for fault in faults)
             raise UsageError(f"this question cannot be added: {reasons}", hint="queries.yaml is unchanged")

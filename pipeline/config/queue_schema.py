@@ -23,7 +23,6 @@ MAX_CHARACTERS = 1_000
 MAX_ID = 48
 FOREVER = timedelta.max
 _ROLES = ("plan", "read", "write", "check")
-_OLDER_ROLES = {"work": "read"}  # by the name that an earlier version had
 _ID_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 _log = logging.getLogger("pipeline.config")
 
@@ -49,13 +48,13 @@ def _is_source(said: str) -> bool:
     return not any(sign in said for sign in ("://", "*")) and ("/" in said or ("." in said and " " not in said.strip()))
 
 
-_address = y.text_that(_is_address, "is no web address", "start it with https:// or http://")
-_contact = y.text_that(_is_contact, "is no address", "write an e-mail address or a page: you@example.org")
-_within = y.text_that(_is_within, "is no folder of your documents", "write a folder of settings: corpus:, or one in it: notes/")
-tag = y.text_that(_is_tag, "is no tag", "use letters, digits, - and /, with one letter at least")
+_address = y.text_that(_is_address, "{} is no web address", "start it with https:// or http://")
+_contact = y.text_that(_is_contact, "{} is no address", "write an e-mail address or a page: you@example.org")
+_within = y.text_that(_is_within, "{} is no folder of your documents", "write a folder of settings: corpus, or one in it: notes/")
+tag = y.text_that(_is_tag, "{} is no tag", "use letters, digits, - and /, with one letter at least")
 _source = y.text_that(
     _is_source,
-    "is no host and no folder",
+    "{} is no host and no folder",
     "write a host, as example.org, which stands for its subdomains too, or a folder or document: notes/",
 )
 _sources = y.listing(_source, "write a list of hosts and folders: [example.org, notes/]")
@@ -63,15 +62,13 @@ _proxy = y.text_that(
     lambda said: _is_address(said) and "@" not in said,
     "a proxy is a web address without user and password",
     "write http://HOST:PORT, and a password in HTTPS_PROXY",
-    secret=True,
 )
 _key_name = y.text_that(
     lambda said: said.isascii() and said.isupper() and said.isidentifier() and 2 < len(said) < 62,
     "key takes the name of an environment variable, never a key itself",
     "write the variable's name, such as MY_SERVER_API_KEY, and set it in the environment or in .env",
-    secret=True,
 )
-_zone = y.text_that(is_zone, "is no time zone that is known here", "write its name, as Europe/Berlin, or UTC or +02:00")
+_zone = y.text_that(is_zone, "{} is no time zone that is known here", "write its name, as Europe/Berlin, or UTC or +02:00")
 
 
 def _path(node: Node) -> str:
@@ -102,11 +99,11 @@ def _store(node: Node) -> str:
 
 
 def _roles(node: Node) -> tuple[tuple[str, str], ...]:
-    named = dict(y.pairs(y.text, (*_ROLES, *_OLDER_ROLES))(node))
-    if older := sorted(named.keys() & _OLDER_ROLES):
-        _log.warning("queries.yaml: the role %s is called %s now", older[0], _OLDER_ROLES[older[0]])
-    newest_last = sorted(named.items(), key=lambda pair: pair[0] in _ROLES)
-    return tuple({_OLDER_ROLES.get(name, name): value for name, value in newest_last}.items())
+    named = dict(y.pairs(y.text, (*_ROLES, "work"))(node))
+    if older := named.pop("work", ""):  # as an earlier version called it
+        _log.warning("queries.yaml: the role work is called read now")
+        named.setdefault("read", older)
+    return tuple(named.items())
 
 
 def _embedding_model(node: Node) -> EmbeddingChoice:

@@ -118,7 +118,7 @@ def _query_of(task: Task, line: int) -> Query:
     text = question(_scalar(words, line))
     # A block id stays when the words change.
     name = f"my-{slug(task.block, 40)}" if task.block else distinct_id(text)
-    values: dict[str, Any] = {FIELDS[key].field: FIELDS[key].read(node) for key, node in found.items()}
+    values: dict[str, Any] = {FIELDS[key][0].name: FIELDS[key][1](node) for key, node in found.items()}
     return Query(text=text, id=name, line=line, **values)
 
 

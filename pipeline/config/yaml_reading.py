@@ -11,11 +11,11 @@ import logging
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from datetime import time, timedelta
 from difflib import get_close_matches
-from functools import cache, lru_cache, partial
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
+from functools import cache, partial
+from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import yaml
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
@@ -208,7 +208,6 @@ def kind(node: Node) -> str:
     return "a list" if isinstance(node, SequenceNode) else "a mapping"
 
 
-@lru_cache(maxsize=1024)
 def near(word: str, words: tuple[str, ...]) -> str:
     """Return the one of ``words`` that was probably meant, or ""."""
     return next(iter(get_close_matches(word[:40].casefold(), words, n=1, cutoff=0.6)), "")
@@ -237,13 +236,13 @@ def text(node: Node, wanted: str = "write a text") -> str:
     return line
 
 
-def text_that(is_valid: Callable[[str], object], fault: str, wanted: str, *, secret: bool = False) -> Reader:
-    """Return a reader of a text that has a form; one that is ``secret`` is not repeated in the message."""
+def text_that(is_valid: Callable[[str], object], fault: str, wanted: str) -> Reader:
+    """Return a reader of a text that has a form; the message about one that has not repeats it where ``fault`` has ``{}``."""
 
     def read(node: Node) -> str:
         found = text(node, wanted)
         if not is_valid(found):
-            raise fault_at(node, fault if secret else f"{shown(found)} {fault}", wanted)
+            raise fault_at(node, fault.format(shown(found)), wanted)
         return found
 
     return read
@@ -338,18 +337,18 @@ def either(words: Reader, otherwise: Reader) -> Reader:
     return lambda node: words(node) if isinstance(node, ScalarNode) else otherwise(node)
 
 
-def record(cls: type[T], node: Node, **more: object) -> T:
-    """Return the ``cls`` that a mapping describes.
+def record(cls: type[T], node: Node, found: list[Fault] | None = None, **more: object) -> T:
+    """Return the ``cls`` that a mapping describes; with ``found``, its faults are added there, and their fields left out.
 
     Raises:
         Faults: all that is wrong with its fields; or one without a default is missing.
     """
     keys = keys_of(cast("Any", cls))
-    values = members(node, {key: one.read for key, one in keys.items()})
-    for key, one in keys.items():
-        if one.is_needed and key not in values and key not in more:
+    values = members(node, {key: read for key, (_, read) in keys.items()}, found)
+    for key, (field, _) in keys.items():
+        if field.default is MISSING and key not in values and key not in more:
             raise fault_at(node, f"{key} is missing here", f"write {{{key}: …}}")
-    return cls(**{**more, **{keys[key].field: value for key, value in values.items()}})
+    return cls(**{**more, **{keys[key][0].name: value for key, value in values.items()}})
 
 
 @cache
@@ -392,23 +391,18 @@ def _pairs_of(node: Node, key: str = "key") -> list[tuple[Node, Node]]:
     return cast("list[tuple[Node, Node]]", node.value)
 
 
-class Key(NamedTuple):
-    """A key of a mapping: the field of the dataclass, how it is read, and whether it has no default."""
-
-    field: str
-    read: Reader
-    is_needed: bool
-
-
 @cache
-def keys_of(cls: Any) -> dict[str, Key]:
-    """Return the keys of the mapping that a dataclass is read from; a field whose reader is None does not stand in the file."""
+def keys_of(cls: Any) -> dict[str, tuple[Field[Any], Reader]]:
+    """Return the keys of the mapping that a dataclass is read from, each with its field and reader.
+
+    A field whose reader is None does not stand in the file.
+    """
     found = {}
     hints = get_type_hints(cls, include_extras=True)
     for field in fields(cls):
         (_, *names) = getattr(hints[field.name], "__metadata__", [None])
         if reader := _reader(hints[field.name]):
-            found[names[0] if names else field.name] = Key(field.name, reader, field.default is MISSING)
+            found[names[0] if names else field.name] = field, reader
     return found
 
 

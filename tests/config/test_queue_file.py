@@ -205,7 +205,7 @@ queries:
 def test_a_role_by_its_older_name_is_read_with_a_word_about_it(caplog: pytest.LogCaptureFixture) -> None:
     source = "settings:\n  reasoner: {model: a, context: 8192, roles: {work: small, plan: big}}\nqueries: [a]\n"
     found = checked(source.encode(), "queries.yaml").settings.reasoner
-    assert found == ModelChoice(model="a", roles=(("read", "small"), ("plan", "big")), context=8_192)
+    assert found == ModelChoice(model="a", roles=(("plan", "big"), ("read", "small")), context=8_192)
     assert [record.getMessage() for record in caplog.records] == ["queries.yaml: the role work is called read now"]
     both = source.replace("plan: big", "read: other")
     assert checked(both.encode(), "queries.yaml").settings.reasoner == ModelChoice(
