@@ -103,8 +103,8 @@ def test_of_several_reports_on_a_question_the_newest_is_shown_and_the_others_and
     assert page.get_by_role("status").inner_text().endswith(" more under the kinds “earlier report” and “worker”")
     page = visitor.pass_by(f"{site.address('search')}?q=power+cut+log&kind=earlier")
     page.locator("#search-results a").first.wait_for()
-    assert page.locator(".results li .facts span").all_inner_texts() == ["earlier report"] * 4
-    assert page.get_by_role("status").inner_text() == "4 notes found"
+    assert page.locator(".results li .facts span").all_inner_texts() == ["earlier report"] * 3
+    assert page.get_by_role("status").inner_text() == "3 notes found"
 
 
 REPORT = "reports/2026/which-forms-has-a-report-0f0f"
@@ -130,6 +130,7 @@ def test_no_page_complains_or_asks_elsewhere_whatever_text_it_shows(site: Site, 
     for kind in KINDS:
         visitor.pass_by(site.address(kind))
     pages = [path for path in hostile_site(tmp_path).files() if path.endswith(".html")]
+    pages.sort(key="index.html".__eq__)  # last: it leads on by itself, which would interrupt the way to the next
     with served(tmp_path / "site") as url:
         for path in pages:
             visitor.pass_by(f"{url}/{quote(path)}")

@@ -110,11 +110,9 @@ def test_whatever_a_source_says_becomes_a_document_of_words(text: str) -> None:
 
 
 DOCUMENT = "A sentence.[^1]\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n[^1]: “Quote” P.\n"
-needs_pandoc = pytest.mark.skipif(not shutil.which("pandoc"), reason="pandoc is not installed")
-needs_browser = pytest.mark.skipif(not any(map(shutil.which, BROWSERS)), reason="no Chromium is installed")
 
 
-@needs_pandoc
+@pytest.mark.skipif(not shutil.which("pandoc"), reason="pandoc is not installed")
 def test_word_gets_footnotes_and_tables_a_reader_of_books_the_text_and_latex_the_sources() -> None:
     with zipfile.ZipFile(io.BytesIO(converted(DOCUMENT.encode(), "docx", {"title": "Über 日本"}))) as made:
         assert "“Quote” P." in made.read("word/footnotes.xml").decode()
@@ -126,7 +124,7 @@ def test_word_gets_footnotes_and_tables_a_reader_of_books_the_text_and_latex_the
     assert "{quill2024glass-1a2b," in converted(json.dumps(references([WEB])).encode(), "bibtex", {}).decode()
 
 
-@needs_browser
+@pytest.mark.skipif(not any(map(shutil.which, BROWSERS)), reason="no Chromium is installed")
 def test_a_browser_prints_the_page() -> None:
     made = pypdfium2.PdfDocument(converted(page("Über 日本", DOCUMENT).encode(), "pdf", {}))
     assert "A sentence." in made[0].get_textpage().get_text_range()

@@ -79,13 +79,6 @@ def _setting(name: str) -> Any:
     return json.loads((STARTER / name).read_text())
 
 
-def _texts(value: object) -> list[str]:
-    """All words of a table, keys too."""
-    if isinstance(value, dict):
-        return [text for pair in value.items() for one in pair for text in _texts(one)]
-    return [text for one in value for text in _texts(one)] if isinstance(value, list) else [str(value)]
-
-
 def test_each_table_shows_the_notes_of_its_kind_and_asks_for_properties_that_they_have(place: Workplace) -> None:
     had: dict[str, set[str]] = defaultdict(set, report={"rating"})  # which a person gives a report
     types = _setting("types.json")["types"]
@@ -94,14 +87,13 @@ def test_each_table_shows_the_notes_of_its_kind_and_asks_for_properties_that_the
             properties = frontmatter.load(frontmatter.split(data.decode())[0])
             had[properties["kind"]] |= properties.keys()
             assert all(isinstance(value, TYPE_OF[types[key]]) for key, value in properties.items()), name  # type: ignore[arg-type]
-    bases = {path.stem.removesuffix("s"): yaml.safe_load(path.read_text()) for path in (TEMPLATES / "bases").glob("*.base")}
-    assert bases.keys() == {*KINDS} - {"home"}
-    for kind, base in bases.items():
-        texts = _texts(base)
-        assert f'file.hasTag("research/{kind}")' in texts
-        assert {text.removeprefix("note.") for text in texts if text.startswith("note.")} <= had[kind]
-        assert {text.removeprefix("formula.") for text in texts if text.startswith("formula.")} <= base["formulas"].keys()
-        assert {text.partition(" ")[0] for text in texts if re.match(r"[a-z_]+ [=>]", text)} <= had[kind]
+    tables = {path.stem.removesuffix("s"): path.read_text() for path in (TEMPLATES / "bases").glob("*.base")}
+    assert tables.keys() == {*KINDS} - {"home"}
+    for kind, text in tables.items():
+        base = yaml.safe_load(text)
+        assert f'file.hasTag("research/{kind}")' in text
+        assert {*re.findall(r"\bnote\.(\w+)", text), *re.findall(r"(?m)^ *- ([a-z_]+) [=>]", text)} <= had[kind]
+        assert {*re.findall(r"\bformula\.(\w+)", text)} <= base["formulas"].keys()
         assert all(view["type"] == "table" and view["order"] for view in base["views"])
 
 
