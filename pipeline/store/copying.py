@@ -22,7 +22,7 @@ from pipeline.domain.events.stream_records import FORGETTABLE, KINDS, Kind, kind
 from pipeline.errors import LogError, LogUnreadable, ObjectMissing
 from pipeline.store.layout import Layout, is_plain, is_shared, object_path, segment_path, stream_of
 from pipeline.store.objects import FileObjects, opened
-from pipeline.store.segments import NAMED_OBJECT, Defect, Line, RecordChain, Segment, join, read_segment
+from pipeline.store.segments import NAMED_OBJECT, Defect, Line, RecordChain, Segment, join, read_segment, recalls
 from pipeline.store.verification import StoredLog, tombstones_in
 
 _KEPT_REPORT = re.compile(rb'"report":"([0-9a-f]{64})"')  # of a line: what is kept of a pruned session
@@ -245,8 +245,7 @@ class _Copying:
             named += _KEPT_REPORT.findall(record.data)
         for digest in map(bytes.decode, named):
             stone = max(stones.objects.get(digest, "") for stones in (self.ours, self.theirs))
-            made_later = kind_of(record.session_id) == "memory"  # maybe from events whose pages were pruned by then
-            if not stone or (record.at > stone and not made_later):
+            if not stone or (record.at > stone and not recalls(record)):
                 yield digest
 
     def _unfit(self, segment: Segment) -> Defect | None:

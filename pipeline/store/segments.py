@@ -32,7 +32,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pipeline.domain.events.stream_records import MERGE, Branch, Record, merge_run_id
+from pipeline.domain.events.stream_records import MERGE, Branch, Record, kind_of, merge_run_id
 from pipeline.errors import EventRejected, LogDamaged, LogForked, LogUnreadable
 from pipeline.store.layout import Layout, is_plain
 from pipeline.system.files import read_bytes
@@ -51,6 +51,11 @@ _PLAIN = rb'"([ !#-\[\]-~]+)"'
 _ENVELOPE = re.compile(
     rb'\{"id":%b,"session_id":%b,"version":([1-9][0-9]*),"type":%b,"at":%b,"run_id":%b(?=[,}])' % ((_PLAIN,) * 5)
 )
+
+
+def recalls(record: Record) -> bool:
+    """Tell whether a record repeats what earlier sessions found: their pages may have been pruned before."""
+    return kind_of(record.session_id) == "memory" or record.type in ("earlier.recalled", "memory.recalled")
 
 
 @dataclass(frozen=True, slots=True)

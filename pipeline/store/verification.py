@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from pipeline.domain.events.stream_records import KINDS, Kind, Tombstones, kind_of, tombstones_of
+from pipeline.domain.events.stream_records import KINDS, Kind, Tombstones, tombstones_of
 from pipeline.errors import LogUnreadable, LogUnwritable, ObjectMissing
 from pipeline.store.file_store import FileStore
 from pipeline.store.layout import Layout, object_path, segment_path
 from pipeline.store.objects import StoredObjects
-from pipeline.store.segments import NAMED_OBJECT, Defect, Segment, envelope_of, join, read_segments, seal
+from pipeline.store.segments import NAMED_OBJECT, Defect, Segment, envelope_of, join, read_segments, recalls, seal
 from pipeline.system import files
 from pipeline.system.process_lock import Lock
 
@@ -118,9 +118,8 @@ def _verify_stream(log: StoredLog, stream: str, stones: Tombstones, there: Colle
     ):
         message = "a prune of this session was interrupted; the next `research forget --by-settings` ends it"
         return [Defect(segment_path(stream, ""), 0, "leftover", message)]
-    memory = kind_of(stream) == "memory"  # it may be made from events whose pages are pruned
     named = (
-        (s.path, number, "" if memory else line.record.at, line.record.data)
+        (s.path, number, "" if recalls(line.record) else line.record.at, line.record.data)
         for s in segments
         for number, line in enumerate(s.lines, 1)
     )
@@ -137,7 +136,7 @@ def _missing_objects(
             stone = stones.objects.get(digest)
             if not (digest in there or (stone and at <= stone)):
                 yield Defect(path, number, "missing", f"the record names object {digest}, which is not stored")
-            seen.add(digest)
+                seen.add(digest)
 
 
 def _kept_reports(log: StoredLog, stones: Tombstones, there: Collection[str]) -> Iterator[Defect]:

@@ -51,6 +51,15 @@ def test_it_is_either_a_session_or_an_age(workspace: Path, arguments: list[str])
     assert len(list((workspace / "events" / "sessions").iterdir())) == 2
 
 
+def test_a_later_session_recalls_what_was_found_in_pages_that_are_forgotten_and_verify_and_copy_take_it(workspace: Path) -> None:
+    (workspace / "queries.yaml").write_text(QUEUE.replace("settings:", "settings:\n  search: [local]"))
+    (workspace / "corpus").mkdir()
+    (workspace / "corpus" / "one.md").write_text("What there is to say of question 1.\n")
+    for command in (["forget", "--older-than", "1d"], ["run", "q1", "--again"], ["verify"]):
+        assert said(workspace, *command).code == 0
+    assert said(workspace, "store", "copy", str(workspace), str(workspace / "copy")).code == 0
+
+
 def test_forget_leaves_no_cache_with_the_text_of_pages(workspace: Path) -> None:
     local = workspace / "events" / "local"
     local.mkdir(exist_ok=True)
