@@ -127,6 +127,7 @@ def read_html(source: str, name: str, *, all_is_content: bool = False) -> Page:
         raise ReadFailed(f"an element has more than {_MOST_ATTRIBUTES} attributes")
     tree = LexborHTMLParser(_NOSCRIPT.sub(r"\1template", source))
     _style_elements(tree)
+    _name_tabs(tree)
     walker = _Walker(tree, name)
     blocks, dropped = (walker.blocks, Counter[str]()) if all_is_content else _judged(walker.blocks, walker.regions)
     page, hidden = PageText(), False
@@ -161,6 +162,19 @@ def read_html(source: str, name: str, *, all_is_content: bool = False) -> Page:
 
 
 # -- what is seen ---------------------------------------------------------------------------------------------------------------
+
+
+def _name_tabs(tree: LexborHTMLParser) -> None:
+    """Write the roles of tabs and panels where labels stand in an element of their own, and as many panels in the next one."""
+    groups = {label.parent.mem_id: label.parent for label in tree.css("label[for]")[:300] if label.parent is not None}
+    for group in groups.values():
+        beside = [*group.parent.iter()] if group.parent is not None else []
+        at = next((at for at, one in enumerate(beside, start=1) if one.mem_id == group.mem_id), len(beside))
+        labels, panels = [*group.iter()], [panel for one in beside[at : at + 1] for panel in one.iter()]
+        if len(labels) == len(panels) > 1 and all(label.tag == "label" for label in labels):
+            for label, panel in zip(labels, panels, strict=True):
+                label.attrs["role"], panel.attrs["role"] = "tab", "tabpanel"
+
 
 _Colour = tuple[int, ...]
 _WHITE: _Colour = (255, 255, 255)

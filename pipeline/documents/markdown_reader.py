@@ -33,8 +33,12 @@ _POOR_NAMES = ("index", "readme", "untitled")
 # pages; no parser knows them all.
 _GENERATOR_TAG = re.compile(
     r"\{\{[<%][^\n]{0,500}?[>%]\}\}|\{%-?[^\n]{0,500}?-?%\}"
-    r"|(?:(?<=[*_)])|(?<![^ \t])(?=[^{}\n]*\{[^{}\n]*\}\Z))\{:(?:[ \t]|[#.][A-Za-z]|:)[^{}\n]{0,300}\}"
+    r"|(?=\{:)(?:(?<=[*_)])|(?<![^ \t])(?=[^{}\n]*\{[^{}\n]*\}\Z))\{:(?:[ \t]|[#.][A-Za-z]|:)[^{}\n]{0,300}\}"
 )
+# The beginning and end of a tab, and of a group of them: components of MDX, shortcodes of Hugo, tags of GitBook.
+_TAB = re.compile(r"(?i)(?:</?|\{\{[<%]|\{%) */?(tab(?:item|-item|s)?)(?: ([^\n]{0,300}?))?/?(?:[>%]\}\}|%\}|(?<![=-])>)")
+_TEXT_OF_TAG = re.compile(r"([\w-]*)=?\{?[\"']([^\"'\n]+)[\"']")  # an attribute, or a text without a name
+_LABELS = ("label", "title", "header", "name", "", "value")  # what names a tab, the best first
 _CONFLICT = ("<<<<<<<", ">>>>>>>", "|||||||")  # the marks that git leaves where two versions of a line meet
 
 
@@ -180,7 +184,7 @@ def _without_marks(source: str) -> str:
             comment = len(kept)
             kept.append(line)
         else:
-            line = _GENERATOR_TAG.sub("", line.rstrip())
+            line = _GENERATOR_TAG.sub("", _TAB.sub(_tab_label, line) if _TAB.match(bare) else line.rstrip())
             before, mark, name = line.rpartition("^")  # Obsidian's name of a paragraph, at its end
             if (
                 mark
@@ -195,6 +199,13 @@ def _without_marks(source: str) -> str:
                 line = quoted + callout.partition("]")[2].lstrip("+- ")
             kept.append(_without_comments(line) if comment < 0 and 0 < line.count("%%") < 1_000 else line)
     return "\n".join(kept)
+
+
+def _tab_label(tag: re.Match[str]) -> str:
+    """Return a tab's label as a paragraph, set in as its tag is; of other tags an empty line."""
+    indent = tag.string[: len(tag.string) - len(tag.string.lstrip())]
+    names = dict(_TEXT_OF_TAG.findall(tag[2] or "")) if tag[1].lower() != "tabs" else {}
+    return f"\n\n{indent}{next((names[key] for key in _LABELS if key in names), '')}\n\n{indent}"
 
 
 def _without_comments(line: str) -> str:

@@ -55,6 +55,12 @@ def test_a_block_that_holds_a_sentence_is_never_left_out(around: str, page: str)
     assert sentence in body(page.format(around.format(sentence)))
 
 
+def test_labels_that_stand_together_name_the_panels_behind_them() -> None:
+    labels = "<input id=a type=radio><input id=b type=radio><div><label for=a>Linux</label><label for=b>Windows</label></div>"
+    assert body(f"{SAID}{labels}<div><div>{SAID}</div><div>{SAID}</div></div>").split("\n\n")[1::2] == ["Linux", "Windows"]
+    assert "Linux" in body(f"{SAID}{labels}<div>{SAID}</div>").split("\n\n")[1]
+
+
 def test_a_table_beside_the_text_stays() -> None:
     table = "<table><tr><td>Vessel of the harbour<td>Draught at low tide<td>Pilot on duty<td>Berth</table>"
     assert "| Vessel of the harbour | Draught" in body(f"{SAID}<aside>{table}</aside>{SAID}")

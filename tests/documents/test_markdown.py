@@ -71,6 +71,14 @@ def test_inline_marks_are_read_as_what_they_mean(marked: str, expected: str) -> 
         ("{{% notice %}}\nSaid.\n{{% /notice %}}", "Said."),
         ("Said.\n{: .note data-x='y'}\n\nof *it*{: .red} now {:.2f} and `{: .x}`", "Said.\n\nof it now {:.2f} and {: .x}"),
         ("* TOC\n{:toc}\n\n## Part {: #own .x }\n\nx", "## Part {#part}\n\nx"),
+        ('<Tabs id="os">\n<TabItem value="d" label="Debian" default>\n\nUse it.\n\n</TabItem>\n</Tabs>', "Debian\n\nUse it."),
+        ('1. On\n\n   <Tabs>\n   <TabItem value="Debian">Use it.</TabItem>\n   </Tabs>', "- On\n- Debian\n- Use it."),
+        (
+            '{{< tabs name="os" >}}\n{{% tab name="Debian" %}}\nUse.\n{{% /tab %}}\n{{< tab "Arch" >}}\nGo.',
+            "Debian\n\nUse.\n\nArch\n\nGo.",
+        ),
+        ('{% tabs %}\n{% tab title="< 11.1" %}\nUse it.\n{% endtab %}\n{% endtabs %}\nafter', "< 11.1\n\nUse it.\n\nafter"),
+        ("It is written `<Tab>` there.", "It is written <Tab> there."),
         ('=== "Debian"\n\n    Use it.\n\n    ```\n    apt\n    ```\n\nafter', "Debian\n\nUse it.\n\n```\napt\n```\n\nafter"),
         ('??? note "More"\n    Folded.', "More\n\nFolded."),
         (
