@@ -72,8 +72,9 @@ def test_a_field_with_a_fault_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     assert path.read_text() == "queries: [a]\n"
 
 
-def test_a_question_that_begins_like_another_leaves_the_other_its_id(tmp_path: Path) -> None:
-    path = _file(tmp_path, "queries:\n- A b?\n")
+@pytest.mark.parametrize("other", ["A b?", "{query: Why?, id: a-b}"])
+def test_a_question_that_begins_like_another_leaves_the_other_its_id(tmp_path: Path, other: str) -> None:
+    path = _file(tmp_path, f"queries:\n- {other}\n")
     added = add_query(path, "A, b!")
     assert [query.id for query in read(path).queries] == ["a-b", added.id]
     assert added.id.startswith("a-b-")
