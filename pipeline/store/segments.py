@@ -45,6 +45,7 @@ DefectKind = Literal["torn", "corrupt", "unreadable", "detached", "fork", "objec
 _HASH_FIELD = len(b',"hash":"') + 64 + len(b'"}')
 _SEAL = len(b',"prev":"') + 64 + len(b'"') + _HASH_FIELD
 NAMED_OBJECT = re.compile(rb'"(?:digest|exchange)":"([0-9a-f]{64})"')  # of a line: a page's or an exchange's
+_RECALLING = ("earlier.recalled", "memory.recalled", "changes.found")
 _PREV_FIELD = re.compile(rb',"prev":"([0-9a-f]{64})"')
 _HASH_ANYWHERE = re.compile(rb',"hash":"[0-9a-f]{64}"\}')
 _PLAIN = rb'"([ !#-\[\]-~]+)"'
@@ -54,8 +55,8 @@ _ENVELOPE = re.compile(
 
 
 def recalls(record: Record) -> bool:
-    """Tell whether a record repeats what earlier sessions found: their pages may have been pruned before."""
-    return kind_of(record.session_id) == "memory" or record.type in ("earlier.recalled", "memory.recalled")
+    """Tell whether a record repeats what earlier sessions found: the pages of these may have been pruned before."""
+    return kind_of(record.session_id) == "memory" or record.type in _RECALLING
 
 
 @dataclass(frozen=True, slots=True)

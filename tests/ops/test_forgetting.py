@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -16,6 +17,7 @@ from pipeline.batch.session_index import read_all
 from pipeline.batch.session_lifecycle import has_work_left, reopen_session
 from pipeline.config.queue_schema import Query, Queue, Settings
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.stream_records import Record
 from pipeline.domain.session import ResearchSession, state_of
 from pipeline.errors import CommandRefused, EventRejected
 from pipeline.ops import citation_audit
@@ -135,6 +137,19 @@ def test_a_missing_page_with_a_tombstone_is_no_damage_and_one_without_is(tmp_pat
     assert citation_audit.check(ResearchSession.open(life.store, name).state, life.store).unsupported == ()
     life.store.objects.remove([exchange])
     assert [exchange in finding for finding in _sound(life)] == [True]
+
+
+@pytest.mark.parametrize("kind", ["earlier.recalled", "memory.recalled", "changes.found", "page.read"])
+def test_only_what_repeats_an_earlier_finding_may_name_a_page_that_was_pruned_before(tmp_path: Path, kind: str) -> None:
+    life = _log(tmp_path, (1, "failed"))
+    there = {*life.store.objects.ids()}
+    _prune(life, {"pages": NOW})
+    (page, *_) = there - {*life.store.objects.ids()}
+    one = Record("one", "later", 1, kind, f"{life.now:%Y-%m-%d}T05:00:00.000Z", "run", b"")
+    said = {**one._asdict(), "digest": page}
+    del said["data"]
+    life.store.append("later", [one._replace(data=json.dumps(said, separators=(",", ":")).encode())], 0)
+    assert [page in defect for defect in _sound(life)] == [True] * (kind == "page.read")
 
 
 def test_a_pruned_session_cannot_go_on_and_is_not_retried_from_its_last_step(tmp_path: Path) -> None:
