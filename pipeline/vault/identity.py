@@ -216,11 +216,14 @@ class Identity:
         """Return the owners of files to render again, because a note they link to was moved or hidden; None: all files.
 
         All files are due if a hidden note is shown again, or one moves from where no link could lead: what would link to it
-        cannot be told from the files; and if a note of a kind that is no longer made was put back.
+        cannot be told from the files; if a report was hidden, which files may count without linking to it; and if a note of a
+        kind that is no longer made was put back.
         """
         last = [note for note in self._before.values() if note.id in self._notes]
         moved = [note for note in last if self.paths[note.id] != note.path]
-        if any(not note.path or _UNLINKABLE.search(note.path) for note in moved) or any(map(is_retired, self._found)):
+        was_reported = any(note.kind == "report" and not self.paths[note.id] for note in moved)
+        is_unlinked = any(not note.path or _UNLINKABLE.search(note.path) for note in moved)
+        if was_reported or is_unlinked or any(map(is_retired, self._found)):
             return None
         due = {note.owner for note in (*moved, *(note for note in last if self._doubles(note.id)))}
         names = {path.removesuffix(".md") for note in moved for path in (note.path, note.canonical)}

@@ -52,16 +52,12 @@ _AWAY = "put the folder or drive back, then run `research build`; nothing was re
 
 @dataclass(frozen=True)
 class Part:
-    """The files that are made for one owner from one value; ``notes`` are kind, path and key of each note among them.
-
-    Which of ``reports``, by their notes' ids, are hidden belongs to the value, and is known when all notes are.
-    """
+    """The files that are made for one owner from one value; ``notes`` are kind, path and key of each note among them."""
 
     owner: str
     value: str
     make: Callable[[], Iterable[Note | GeneratedFile]]
     notes: tuple[tuple[Kind, str, str], ...] = ()
-    reports: tuple[str, ...] = ()
 
 
 @dataclass
@@ -181,25 +177,20 @@ class Build:
             make = partial(self._import, name, path)
             yield Part(f"import:{name}", self._values.marks[name] + path, make, (("session", path, ""),))
         for night in model.nights:
-            worked = [entry.session for entry in night.last]
-            yield self._counted(f"night:{night.date}", model, partial(night_note, night=night), worked)
+            yield self._counted(f"night:{night.date}", model, partial(night_note, night=night))
         for topic, found in topics_of(cards).items():
             rows = asked_rows(model, asked.get(f"topic:{topic}", ()), noted)
-            yield self._counted(f"topic:{topic}", model, partial(topic_note, topic=topic, cards=found, asked=rows), ())
+            yield self._counted(f"topic:{topic}", model, partial(topic_note, topic=topic, cards=found, asked=rows))
         if model.nights:
-            worked = [entry.session for night in model.nights for entry in night.last]
-            yield self._counted("nights:", model, partial(picture, owner="nights:"), worked)
-        yield self._counted("home:", model, home_note, model.by_id)
+            yield self._counted("nights:", model, partial(picture, owner="nights:"))
+        yield self._counted("home:", model, home_note)
         yield Part("templates:", "", partial(copies, self.renderer.folder, "templates:"))
 
-    def _counted(
-        self, owner: str, model: VaultModel, make: Callable[[VaultModel], Note | GeneratedFile], sessions: Iterable[str]
-    ) -> Part:
-        """The part of a file that counts reports of ``sessions``: those that are hidden do not count."""
+    def _counted(self, owner: str, model: VaultModel, make: Callable[[VaultModel], Note | GeneratedFile]) -> Part:
+        """The part of a file that counts reports: those that are hidden, which is known when all notes are, do not count."""
         first = make(model)
         notes = ((first.kind, first.path, first.key),) if isinstance(first, Note) else ()
-        reports = tuple(f"report:{name}" for name in sessions)
-        return Part(owner, repr(first), lambda: [make(replace(model, hidden=self._decisions.hidden_reports))], notes, reports)
+        return Part(owner, repr(first), lambda: [make(replace(model, hidden=self._decisions.hidden_reports))], notes)
 
     def _session(self, model: VaultModel, card: Card, after: Card | None, asked: Iterable[Turn]) -> Part:
         """The notes of a session; ``after`` is the session that followed it, ``asked`` what was asked about it."""
@@ -231,7 +222,7 @@ class Build:
         notes += [("report", card.report_path, "")] if card.has_note else []
         # Its own paths are its value too: another note may have taken its name. So is what links to it say.
         value = repr((self._values.marks[card.id], card.session_path, best_link(card), own, beside))
-        return Part(f"session:{card.id}", value, made, tuple(notes), (f"report:{card.id}",))
+        return Part(f"session:{card.id}", value, made, tuple(notes))
 
     def _source_parts(self, model: VaultModel, noted: Collection[str]) -> Iterator[Part]:
         """The ``noted`` sources, to which a session's result leads; the workers' notes name the others, with what they found."""
@@ -245,14 +236,13 @@ class Build:
                 continue
             readings = model.readings[url]
             sessions = [(self._values.marks[card.id], card.session_path, best_link(card)) for card, _ in readings]
-            reports = tuple(f"report:{card.id}" for card, _ in readings)
             found, gone = file_of(url, self.documents), lost.get(one_line(path_of(url)), "") > readings[-1][0].started_at
             if found and self.documents:
                 with suppress(OSError):  # what may not be looked at may be there
                     gone = self.documents.is_dir() and not found.exists()
             file = None if gone else found
             make, value = partial(note, url, place.path, readings, file, gone), repr((place, sessions, file, gone))
-            yield Part(f"source:{url}", value, make, (("source", place.path, ""),), reports)
+            yield Part(f"source:{url}", value, make, (("source", place.path, ""),))
 
     def _import(self, name: str, path: str) -> Iterator[Note]:
         if found := import_of(name, decode_all(record.data for record in self.store.load(name))):
@@ -270,8 +260,7 @@ class Build:
         self._waits, ends = False, monotonic() + _FIRST_S
         for part in reversed(self._parts):
             versions = map(version_of, sorted({kind for kind, _, _ in part.notes}))
-            hidden = (name for name in part.reports if name in self._decisions.hidden)
-            digest = digest_of(" ".join((*versions, part.value, *hidden)).encode("utf-8", "replace"))[:16]
+            digest = digest_of(" ".join((*versions, part.value)).encode("utf-8", "replace"))[:16]
             is_due = due is None or part.owner in due | altered or part.owner == "templates:"
             if not is_due and known.get(part.owner) == digest:
                 continue
