@@ -11,6 +11,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.stream_records import Record
+from pipeline.domain.events.upkeep_events import ResearchPruned
 from pipeline.domain.research_values import Paragraph, ReportSection
 from pipeline.domain.session_state import SessionState, cost_of, outcome_of, title_of, working_seconds
 from pipeline.domain.steps import FetchPage, SearchFor
@@ -188,6 +189,13 @@ def counts_of(state: SessionState) -> dict[str, int]:
         "facts": len(state.facts),
         "sources": len({fact.url for fact in state.facts.values()}),
     }
+
+
+def models_of(events: Sequence[EventBase]) -> tuple[str, ...]:
+    """Return the names of the models that answered in a session, each once, also of those before it was pruned."""
+    costs = (event.cost for event in events if isinstance(event, e.Answered))
+    pruned = (name for event in events if isinstance(event, ResearchPruned) for name in event.models)
+    return tuple(dict.fromkeys(filter(None, (*pruned, *(cost.model or cost.model_requested for cost in costs)))))
 
 
 def summary_of(state: SessionState) -> Summary:

@@ -22,7 +22,7 @@ from pipeline.domain.events.stream_records import FORGETTABLE, Kind, Record, id_
 from pipeline.domain.events.upkeep_events import ObjectsPruned, PruneEnded, ResearchPruned, SessionForgotten, SessionPruned
 from pipeline.domain.pages_and_findings import all_facts, contradictions, open_gaps
 from pipeline.domain.research_values import Cost, Spent
-from pipeline.domain.session import counts_of, progress, state_of
+from pipeline.domain.session import counts_of, models_of, progress, state_of
 from pipeline.domain.session_state import SessionState, cost_of
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import read_talk
@@ -59,7 +59,6 @@ def kept_events(history: Sequence[e.EventBase], state: SessionState) -> tuple[e.
     claims = {name: bears for name, bears in state.claims.items() if name in names}
     cost = cost_of(state)  # calls that were never answered count at their worst case
     costs = {one.name: getattr(cost, one.name) for one in fields(Spent) if hasattr(cost, one.name)}
-    models = (event.cost.model or event.cost.model_requested for event in history if isinstance(event, e.Answered))
     summary = ResearchPruned(
         **{name: getattr(dropped[-1], name) for name in ("id", "session_id", "version", "at", "run_id")},
         counts=counts_of(state) | {"steps": progress(state)[0]},
@@ -70,7 +69,7 @@ def kept_events(history: Sequence[e.EventBase], state: SessionState) -> tuple[e.
         gaps=open_gaps(state) if any(one.gaps is not None for one in state.analyses) else None,
         claims=claims or ({"": True} if state.claims else {}),  # not empty: claims were compared in this session
         run_ends={run.run_id: run.last_at for run in state.runs},
-        models=tuple(name for name in dict.fromkeys(models) if name),
+        models=models_of(history),
     )
     return tuple(sorted([*kept, summary], key=lambda event: event.version))
 

@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from pipeline.errors import SystemRefused
 from pipeline.system.files import connect_sqlite
-from pipeline.system.folders import Drift, Folder, Look, Manifest, Tree, folder_of
+from pipeline.system.folders import Drift, Folder, Look, Manifest, Tree, all_folders, folder_of
 
 T = TypeVar("T")
 OWN = "my"  # the folder of the vault for a person's own notes
+ATTIC = "attic"  # the folder for what is set aside; a note that a person moves there is no part of the vault any more
 FILE = "projection.sqlite"
 # The entry for the fingerprint of the log, the templates and the program with which the last build finished; "" if work was left.
 SETTLED = "settled"
@@ -29,10 +30,9 @@ _TABLES = (
     "CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS summaries (stream TEXT PRIMARY KEY, mark TEXT NOT NULL, value BLOB NOT NULL)",
     "CREATE TABLE IF NOT EXISTS made (owner TEXT PRIMARY KEY, digest TEXT NOT NULL) WITHOUT ROWID",
-    # Versions before notes were signed kept the digest of the generated part and the generated aliases here.
+    # Versions before notes were signed kept the kind, the digest of the generated part and the generated aliases here.
     "CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, owner TEXT NOT NULL, kind TEXT NOT NULL, skeleton TEXT NOT NULL,"
     " aliases TEXT NOT NULL, digest TEXT NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL) WITHOUT ROWID",
-    "CREATE INDEX IF NOT EXISTS files_by_owner ON files (owner)",
     "CREATE TABLE IF NOT EXISTS folders (path TEXT PRIMARY KEY, mark TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS records (path TEXT PRIMARY KEY, size INTEGER, mtime INTEGER, value TEXT, words TEXT)",
     "CREATE TABLE IF NOT EXISTS read_folders (path TEXT PRIMARY KEY, mark TEXT NOT NULL) WITHOUT ROWID",
@@ -76,7 +76,6 @@ class BuiltFile(NamedTuple):
 
     path: str
     owner: str
-    kind: str
     digest: str
     size: int
     mtime: int
@@ -86,12 +85,16 @@ class Files(Manifest):
     """The tables ``files`` and ``folders``: each file of the vault with its owner, each folder with its mark."""
 
     def drift(self, tree: Tree) -> Drift:
-        """Return which files of the vault differ from what the last build left; read before anything is written."""
-        return Drift(self, {folder: found for folder in {"", *self.marks()} if (found := tree.look(folder))})
+        """Return which files of the vault differ from what the last build left; read before anything is written.
 
-    def all(self) -> dict[str, tuple[str, str]]:
-        """Return owner and kind of every file, by path."""
-        return {path: (owner, kind) for path, owner, kind in self._base.execute("SELECT path, owner, kind FROM files")}
+        In new folders too, where a person may have put a note back.
+        """
+        known = {folder: found for folder in {"", *self.marks()} if (found := tree.look(folder))}
+        return Drift(self, known | dict(all_folders(tree.root, aside=(OWN, ATTIC), known=known)))
+
+    def all(self) -> dict[str, str]:
+        """Return the owner of every file, by path."""
+        return dict(self._base.execute("SELECT path, owner FROM files"))
 
     def count(self) -> int:
         """Return how many files there are."""
@@ -100,13 +103,13 @@ class Files(Manifest):
 
     def find(self, path: str) -> BuiltFile | None:
         """Return what is stored about a file."""
-        select = "SELECT path, owner, kind, digest, size, mtime FROM files WHERE path = ?"
+        select = "SELECT path, owner, digest, size, mtime FROM files WHERE path = ?"
         row = self._base.execute(select, (path,)).fetchone()
         return BuiltFile(*row) if row else None
 
     def put(self, files: Iterable[BuiltFile]) -> None:
         """Store files as the build left them."""
-        rows = ((one.path, one.owner, one.kind, "", "[]", *one[3:]) for one in files)
+        rows = ((one.path, one.owner, "", "", "[]", *one[2:]) for one in files)
         self._base.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
 
@@ -129,18 +132,15 @@ class Kept:
     ``layout`` identifies the program that derived the tables.
 
     Raises:
-        SystemRefused: the file cannot be used, or another build has it.
+        sqlite3.OperationalError: the file cannot be used, or another build has it.
     """
 
     def __init__(self, folder: Path, layout: str) -> None:
-        self._layout, path = layout, folder / FILE
-        try:
+        self._layout = layout
+        with suppress(OSError):  # which is said when the file in it cannot be opened
             folder.mkdir(parents=True, exist_ok=True)
-            self._base = connect_sqlite(path)
-            self._base.execute("PRAGMA cache_size = -20000")
-            self._base.execute("PRAGMA schema_version").fetchone()
-        except (sqlite3.OperationalError, OSError) as error:
-            raise SystemRefused(f"{path} cannot be used: {error}", hint="check the folder's permissions and space") from error
+        self._base = connect_sqlite(folder / FILE)
+        self._base.execute("PRAGMA cache_size = -20000")
         self.files = Files(self._base)
         self.read = Manifest(self._base, "records", "read_folders")  # the files of the vault as the site read them
         self.pages = Manifest(self._base, "pages", "site_folders")  # the files of the site
@@ -165,7 +165,6 @@ class Kept:
 
     def close(self) -> None:
         """Close the file; changes that were not committed are lost."""
-        self._base.rollback()
         self._base.close()
 
     def commit(self) -> None:
@@ -180,8 +179,7 @@ class Kept:
 
     def keep(self, name: str, value: str) -> None:
         """Keep a short text under a name."""
-        if self.recall(name) != value:
-            self.put("kept", [(name, value)])
+        self.put("kept", [(name, value)])
 
     def put(self, table: str, rows: Iterable[Sequence[object]]) -> None:
         """Store rows in one of the ``_TABLES``; each replaces what is there under its first value."""
@@ -232,7 +230,7 @@ def with_kept(folder: Path, layout: str, build: Callable[[Kept], T]) -> T:
             return build(kept)
     except (sqlite3.OperationalError, sqlite3.IntegrityError) as error:
         hint = "free some space or allow writing there; you may also delete the file, then all is built again"
-        raise SystemRefused(f"{file} cannot be written: {error}", hint=hint) from error
+        raise SystemRefused(f"{file} cannot be used: {error}", hint=hint) from error
     except sqlite3.DatabaseError:
         try:
             file.unlink(missing_ok=True)

@@ -24,8 +24,7 @@ from pipeline.ports import EventStore
 from pipeline.system.folders import Obstacle, Tree, all_folders, is_seen
 from pipeline.text.cleaning import digest_of
 from pipeline.text.without_hidden_notes import targets_of, without_blocks
-from pipeline.vault.build_cache import OWN, Files, Kept, KnownNote
-from pipeline.vault.note import ATTIC
+from pipeline.vault.build_cache import ATTIC, OWN, Files, Kept, KnownNote
 from pipeline.vault.output.escaping import WIKILINK, inert
 from pipeline.vault.output.frontmatter import id_in, id_today, split
 from pipeline.vault.output.writer import GeneratedFile, as_bytes, as_text
@@ -94,7 +93,6 @@ _HEAD = 20_000  # bytes of a note in which its properties are looked for
 _TO_QUOTE = re.compile(r"(\[\[[^\[\]|#\\\n]+)#\^q-[A-Za-z0-9-]+")
 # Signs in a path that a wikilink cannot hold.
 _UNLINKABLE = re.compile(r'[\[\]#^|\\"\x00-\x1f]|%%|::|<%|%>')
-_OF_SESSION = ("report", "session", "worker")
 
 
 class Places:
@@ -158,8 +156,7 @@ class Identity:
         self, decisions: Decisions, kept: Kept, tree: Tree, notes: Iterable[KnownNote], places: Places, stones: Tombstones
     ) -> None:
         self._decisions, self._kept, self._tree, self._stones = decisions, kept, tree, stones
-        self._found, self._tops = places.found, places.tops
-        self._known = places.known
+        self._known, self._found, self._tops = places.known, places.found, places.tops
         self._before = {name: note for name, note in places.known.items() if not self._is_past(name)}
         self._notes = {one.id: one._replace(path=self._before.get(one.id, one).path) for one in notes}
         self.drafts: list[EventBase] = list(self._decided()) if places.looked else []
@@ -212,25 +209,14 @@ class Identity:
                     if self._tree.state(note.path) is None:
                         yield NoteHidden(note=note.id)
 
-    def due(self) -> set[str] | None:
-        """Return the owners of files to render again, because a note they link to was moved or hidden; None: all files.
+    @property
+    def was_rearranged(self) -> bool:
+        """Whether a person moved, removed, doubled or put back a note since the last build: others may link to it, or count it.
 
-        All files are due if a hidden note is shown again, or one moves from where no link could lead: what would link to it
-        cannot be told from the files; if a report was hidden, which files may count without linking to it; and if a note of a
-        kind that is no longer made was put back.
+        So may a note of a kind that is no longer made.
         """
-        last = [note for note in self._before.values() if note.id in self._notes]
-        moved = [note for note in last if self.paths[note.id] != note.path]
-        was_reported = any(note.kind == "report" and not self.paths[note.id] for note in moved)
-        is_unlinked = any(not note.path or _UNLINKABLE.search(note.path) for note in moved)
-        if was_reported or is_unlinked or any(map(is_retired, self._found)):
-            return None
-        due = {note.owner for note in (*moved, *(note for note in last if self._doubles(note.id)))}
-        names = {path.removesuffix(".md") for note in moved for path in (note.path, note.canonical)}
-        for path, (owner, _) in self._kept.files.all().items() if names else ():
-            if path.endswith(".md") and not names.isdisjoint(targets_of(as_text(_bytes_of(self._tree, path)))):
-                due.add(owner)
-        return due
+        last = (note for note in self._before.values() if note.id in self._notes)
+        return any(self.paths[one.id] != one.path or self._doubles(one.id) for one in last) or any(map(is_retired, self._found))
 
     def placed(self, files: Iterable[GeneratedFile]) -> list[GeneratedFile]:
         """Return rendered files in their places, without the hidden ones; those that take in another file come first."""
@@ -238,10 +224,10 @@ class Identity:
         return sorted(placed, key=lambda one: (not one.doubles, one.path))
 
     def _placed(self, fresh: GeneratedFile) -> GeneratedFile:
-        body, properties = fresh.body, dict(fresh.properties or {})
-        if self._left_out and fresh.kind not in _OF_SESSION:
+        body, properties, is_of_session = fresh.body, dict(fresh.properties or {}), fresh.owner.startswith("session:")
+        if self._left_out and not is_of_session:
             body = without_blocks(body, self._left_out.__contains__)
-        if fresh.kind in _OF_SESSION and fresh.owner.replace("session:", "report:") in self._decisions.hidden:
+        if is_of_session and fresh.owner.replace("session:", "report:") in self._decisions.hidden:
             # The quotes that were found for this report alone are no longer in their sources' notes.
             body = _TO_QUOTE.sub(r"\1", body)
         if self._links:

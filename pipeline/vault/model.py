@@ -27,7 +27,6 @@ from pipeline.domain.events import night_events as n
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.session_events import PageRead
 from pipeline.domain.events.stream_records import Kind, kind_of
 from pipeline.domain.events.upkeep_events import Rated, Ratings
 from pipeline.domain.pages_and_findings import disputed_facts, news_of, open_gaps, shown_sources
@@ -39,7 +38,7 @@ from pipeline.domain.talk import TalkState, Turn, read_talk
 from pipeline.errors import GONE, LogError, LogUnreadable
 from pipeline.ports import EventStore
 from pipeline.text.addresses import DOCUMENTS, path_of
-from pipeline.text.cleaning import name_slug, one_line, slug, spelling_free
+from pipeline.text.cleaning import name_slug, one_line, slug
 from pipeline.text.times import is_zone, moment_of, night_of
 from pipeline.text.words import language_code, split_sentences
 from pipeline.vault import note
@@ -106,7 +105,7 @@ class Reading:
     ``shown``: the source has a note because of the session.
     """
 
-    page: PageRead
+    page: e.PageRead
     number: int
     facts: tuple[Fact, ...]
     cited: tuple[str, ...]
@@ -273,7 +272,8 @@ class Beside:
     ``before`` is what the session before on the same question made, ``after`` the
     session that followed; ``later`` its report, or the note that nothing was found then. ``reports`` are the earlier reports, the
     latest first, with their days. ``sources`` are the links to all sources that the session names. ``asked`` is what was asked
-    about it since, as notes show it; ``rated`` is how its passages are rated, by fact.
+    about it since, as notes show it; ``rated`` is how its passages are rated, by fact. ``wrong`` are the addresses of sources
+    that were called wrong before it began, as a whole or in part.
     """
 
     before: Link | None = None
@@ -285,6 +285,7 @@ class Beside:
     sources: Mapping[str, Link] = field(default_factory=dict)
     asked: Sequence[View] = ()
     rated: Mapping[str, str] = field(default_factory=dict)
+    wrong: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -311,7 +312,7 @@ class LoadedSession:
         return not disputed_facts(self.state).isdisjoint(facts)
 
 
-def key_of(page: PageRead) -> str:
+def key_of(page: e.PageRead) -> str:
     """Return a source's key, which derives from its first reading, that of ``page``."""
     return note.citekey(page.url, page.title, page.author, page.published)
 
@@ -341,11 +342,6 @@ class Batch:
     not_made: tuple[str, ...]
 
     @property
-    def worked_s(self) -> float:
-        """The seconds from its start until the last query that ended."""
-        return (moment_of((self.started, *self.ended)[-1].at) - moment_of(self.started.at)).total_seconds()
-
-    @property
     def left_open(self) -> Iterator[n.QueryEnded]:
         """What was due and did not end: what was skipped then, and of a run without an end that of which its log says no more."""
         ended, skipped = {entry.query_id for entry in self.ended}, {entry.query_id: entry for entry in self.skipped}
@@ -371,24 +367,14 @@ class Night:
 
     @cached_property
     def last(self) -> tuple[n.QueryEnded, ...]:
-        """How each query ended at last, in the order of work.
-
-        What was finished stays, also if the query was begun again after it: then both count.
-        """
-        found: dict[tuple[str, bool], n.QueryEnded] = {}
+        """How each query ended at last, in the order of work; what was finished stays, also if it was begun again after that."""
+        found: dict[str, n.QueryEnded] = {}
         for entry in (entry for batch in self.batches for entry in (*batch.ended, *batch.left_open)):
-            done = entry.status == "complete"
-            if done:
-                found.pop((entry.query_id, False), None)
-            found[entry.query_id, done] = entry
+            if entry.status == "complete" or found.get(entry.query_id, entry).status != "complete":
+                found[entry.query_id] = entry
         due = dict.fromkeys(name for batch in self.batches for name in batch.started.due)
         places = {name: place for place, name in enumerate(due)}
         return tuple(sorted(found.values(), key=lambda entry: places.get(entry.query_id, len(places))))
-
-    @property
-    def interrupted(self) -> bool:
-        """Tell whether its last run did not come to its end."""
-        return not self.batches[-1].end
 
     @property
     def left_out(self) -> dict[str, n.QuerySkipped]:
@@ -404,8 +390,8 @@ class Night:
 
     @property
     def seconds(self) -> float:
-        """How long its runs took; one without an end until the last of its queries that ended."""
-        return sum(batch.end.duration_s if batch.end else batch.worked_s for batch in self.batches)
+        """How long its runs took that came to their end."""
+        return sum(batch.end.duration_s for batch in self.batches if batch.end)
 
 
 @dataclass(frozen=True)
@@ -419,7 +405,7 @@ class VaultModel:
     nights: tuple[Night, ...]
     readings: Mapping[str, list[tuple[Card, Reading]]]
     sources: Mapping[str, Link]
-    hidden: Collection[str] = ()
+    hidden: Collection[str]
 
     @cached_property
     def of_query(self) -> dict[str, list[Card]]:
@@ -427,24 +413,13 @@ class VaultModel:
         return grouped((card.query_id, card) for card in self.by_id.values())
 
     @cached_property
-    def _by_words(self) -> dict[str, Card]:
-        return {spelling_free(card.query): card for card in self.by_id.values()}
-
-    @cached_property
     def archived(self) -> frozenset[str]:
         """The ids of the queries that were no longer in the queue when the latest night began."""
         return frozenset(self.nights[-1].batches[-1].started.archived if self.nights else ())
 
-    def card_of(self, entry: n.QueryEnded) -> Card | None:
-        """Return the card of a query's session in a night; where the log names none, of the first one that ends after it."""
-        if entry.session:
-            return self.by_id.get(entry.session)
-        same = self.of_query.get(entry.query_id, [])
-        return next((one for one in same if not one.ended or one.ended_at > entry.at), same[-1] if same else None)
-
-    def named_in(self, entry: n.QuerySkipped) -> Card | None:
-        """Return the latest session on a query that was left out, also if it goes by another id."""
-        return self.of_query.get(entry.query_id, [self._by_words.get(spelling_free(entry.query))])[-1]
+    def latest_on(self, query_id: str) -> Card | None:
+        """Return the latest session on a query."""
+        return self.of_query.get(query_id, [None])[-1]
 
     def reported_before(self, card: Card) -> list[Card]:
         """Return the sessions before this one that have a report on its query, the latest first."""
@@ -544,8 +519,8 @@ class Values:
         return LoadedSession(card, state, events, beside)
 
 
-def model_of(values: Values, ratings: Ratings) -> VaultModel:
-    """Return the whole vault.
+def model_of(values: Values, ratings: Ratings, hidden: Collection[str]) -> VaultModel:
+    """Return the whole vault; ``hidden`` as it has it.
 
     Names are given out in the order of the times in the log, so they stay as they are; a source's link shows its first title.
     """
@@ -562,7 +537,7 @@ def model_of(values: Values, ratings: Ratings) -> VaultModel:
     for url, read in readings.items():
         path = taken.claim(note.source_path(url, read[0][1].page.at, read[0][0].names), url)
         sources[url] = Link(path, next((one.page.title for _, one in read if one.page.title.strip()), url))
-    return VaultModel({card.id: card for card in cards}, nights_from(values.batches.values()), readings, sources)
+    return VaultModel({card.id: card for card in cards}, nights_from(values.batches.values()), readings, sources, hidden)
 
 
 def stored_cards(state_dir: Path) -> list[Card]:
@@ -633,13 +608,12 @@ def asked_by_owner(talks: Iterable[TalkState], model: VaultModel) -> dict[str, l
     """
     found: dict[str, list[Turn]] = {}
     for talk in sorted(talks, key=lambda talk: (talk.opened_at, talk.id)):
-        owners = []
-        for name in talk.ids:
-            reported = [card for card in model.of_query.get(name, ()) if card.has_report] if talk.scope == "query" else []
-            if talk.scope == "topic":
-                owners.append(f"topic:{name_slug(name)}")
-            elif reported or (talk.scope == "session" and name in model.by_id):
-                owners.append(f"session:{reported[-1].id if reported else name}")
-        for owner in dict.fromkeys(owners):
-            found.setdefault(owner, []).extend(talk.turns)
+        room, names = "session", list(talk.ids)
+        if talk.scope == "topic":
+            room, names = "topic", list(map(name_slug, talk.ids))
+        elif talk.scope == "query":
+            reported = ([card.id for card in model.of_query.get(name, ()) if card.has_report] for name in talk.ids)
+            names = [same[-1] for same in reported if same]
+        for name in dict.fromkeys(names):
+            found.setdefault(f"{room}:{name}", []).extend(talk.turns)
     return found

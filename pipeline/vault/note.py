@@ -21,7 +21,6 @@ from pipeline.vault.output.escaping import linked_host
 from pipeline.vault.output.frontmatter import Property
 
 HOME = "Home"
-ATTIC = "attic"  # the folder for what is set aside; a note that a person moves there is no part of the vault any more
 MAX_STEM = 80
 LATIN, NESTED = "latin", "nested"  # names of Latin letters only; names in any script, and workers in folders of their sessions
 # What may stand in a block id of Obsidian, and what may not in the end of a session's id.

@@ -3,8 +3,8 @@
 Each file has an owner, written ``room:name``: ``home:`` · ``night:<date>`` · ``topic:<slug>`` · ``session:<id>`` ·
 ``source:<address>`` · ``import:<id>`` · ``templates:`` (files that are copied). The files of one owner are made from one value,
 with all that they show of others in it; they are rendered if the digest of that value and of their templates is not the one kept.
-No rule says which notes a change affects; only where a note was moved or hidden, what leads to it is looked up. A run with
-nothing to do does not import this module.
+No rule says which notes a change affects; where a person moved or removed a note, all are rendered. A run with nothing to do does
+not import this module.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all
@@ -30,23 +31,23 @@ from pipeline.text.addresses import path_of
 from pipeline.text.cleaning import digest_of, one_line
 from pipeline.vault.build_cache import OWN, SETTLED, BuildReport, Kept, KnownNote
 from pipeline.vault.identity import Identity, Places, read_decisions, relink
-from pipeline.vault.model import Beside, Card, Reading, Values, VaultModel, asked_by_owner, model_of, rated_for
+from pipeline.vault.model import Beside, Card, Values, VaultModel, asked_by_owner, model_of, rated_for
 from pipeline.vault.note import ID, Kind, Note, block_id, grouped
 from pipeline.vault.notes.nights_and_home import home_note, night_note, picture, topic_note, topics_of
 from pipeline.vault.notes.parts import asked_rows, best_link
 from pipeline.vault.notes.research import file_of, import_note, report_note, session_note, source_note, worker_note
 from pipeline.vault.output.templates import Renderer
 from pipeline.vault.output.user_text import marked, rating_of
-from pipeline.vault.output.writer import COPY, GeneratedFile, VaultWriter, note_id, signed
+from pipeline.vault.output.writer import GeneratedFile, VaultWriter, note_id, signed
 
 STYLE_SHEET = "research.css"
 SNIPPET = f".obsidian/snippets/{STYLE_SHEET}"
 _FIRST_S = 0.2  # for how long the first notes that a template changes are rendered, so that its editor soon sees them
 _RESTORE = "put it back: `research templates update` copies what is missing; no file was changed"
 _LOST = (
-    "its log is not here, so they are kept; in another git branch it may be there: switch back, or restore it from a backup; "
-    "only what is lost for good is written off: research verify --repair"
+    "its log is not here, so they are kept: switch back to its git branch, restore it, or give it up: research verify --repair"
 )
+_REFUSED = "free some space or allow writing there, then run `research build`; no text is lost"
 _AWAY = "put the folder or drive back, then run `research build`; nothing was recorded, so no note counts as removed"
 
 
@@ -96,7 +97,6 @@ class Build:
             places = Places(self.kept, self._tree, drifted=bool(self._drift.folders))
             ratings = list(self._new_ratings(places))
             if self.mode == "ratings":
-                self._check_in_place()
                 if self.record and ratings:
                     self.record(ratings)
                 return BuildReport()
@@ -109,6 +109,8 @@ class Build:
                 for kind, path, key in part.notes
             ]
             self._identity = Identity(self._decisions, self.kept, self._tree, notes, places, self.store.tombstones())
+            if self._identity.drafts:  # what is hidden from now on is counted nowhere
+                self._parts = list(self._all_parts())
             placed = self._identity.placed(self._rendered_files())
             stale = self._stale_files(placed)
             away = set[str]() if self._values.problems else stale  # with a problem in the log nothing is removed
@@ -129,9 +131,10 @@ class Build:
             if not dry:
                 self.kept.commit()
             return report
-        except OSError:
+        except OSError as error:
             self._check_in_place()
-            raise
+            what = f"the vault cannot be written: {error.filename or self.vault}: {error.strerror or error}"
+            raise SystemRefused(what, hint=_REFUSED) from error
         finally:
             self._tree.close()
 
@@ -158,12 +161,12 @@ class Build:
             for fact in (fact for one in card.read for fact in one.facts):
                 said = boxes.get(block_id(fact.id), rating if is_new and fact.id in answering else None)
                 if said is not None and said != self._decisions.ratings.of(card.query_id, fact.id):
-                    about = {"query_id": card.query_id, "fact": fact.id, "url": fact.url}
-                    yield NoteRated.model_validate({"note": note, "rating": said, **about})
+                    given = {"note": note, "rating": said, "query_id": card.query_id, "fact": fact.id, "url": fact.url}
+                    yield NoteRated.model_validate(given)
 
     def _all_parts(self) -> Iterator[Part]:
         """The whole vault: the files of each kind and owner, the value that they are made from, and the path of every note."""
-        model = model_of(self._values, self._decisions.ratings)
+        model = model_of(self._values, self._decisions.ratings, self._decisions.hidden_reports)
         cards = [*model.by_id.values()]
         asked = asked_by_owner(self._values.talks.values(), model)
         noted = {reading.page.url for card in cards for reading in card.read if reading.shown}
@@ -177,42 +180,38 @@ class Build:
             make = partial(self._import, name, path)
             yield Part(f"import:{name}", self._values.marks[name] + path, make, (("session", path, ""),))
         for night in model.nights:
-            yield self._counted(f"night:{night.date}", model, partial(night_note, night=night))
+            yield _small(f"night:{night.date}", night_note(model, night))
         for topic, found in topics_of(cards).items():
             rows = asked_rows(model, asked.get(f"topic:{topic}", ()), noted)
-            yield self._counted(f"topic:{topic}", model, partial(topic_note, topic=topic, cards=found, asked=rows))
+            yield _small(f"topic:{topic}", topic_note(model, topic, found, rows))
         if model.nights:
-            yield self._counted("nights:", model, partial(picture, owner="nights:"))
-        yield self._counted("home:", model, home_note)
+            yield _small("nights:", picture(model, "nights:"))
+        yield _small("home:", home_note(model))
         yield Part("templates:", "", partial(copies, self.renderer.folder, "templates:"))
-
-    def _counted(self, owner: str, model: VaultModel, make: Callable[[VaultModel], Note | GeneratedFile]) -> Part:
-        """The part of a file that counts reports: those that are hidden, which is known when all notes are, do not count."""
-        first = make(model)
-        notes = ((first.kind, first.path, first.key),) if isinstance(first, Note) else ()
-        return Part(owner, repr(first), lambda: [make(replace(model, hidden=self._decisions.hidden_reports))], notes)
 
     def _session(self, model: VaultModel, card: Card, after: Card | None, asked: Iterable[Turn]) -> Part:
         """The notes of a session; ``after`` is the session that followed it, ``asked`` what was asked about it."""
         before, own = model.by_id.get(card.previous_session), [(path, name) for name, path in card.workers.items()]
+        rated = [*self._rated.get("", ()), *self._rated.get(card.query_id, ())]  # a source may be wrong for every question
         beside = Beside(
             before=best_link(before) if before else None,
             after=best_link(after) if after else None,
             later=best_link(after) if after and after.has_note else None,  # a session that failed takes the place of none
             later_not_found=after is not None and after.outcome == "not-found",
             reports=tuple((best_link(one), one.reported_at) for one in model.reported_before(card)),
+            wrong=tuple(sorted({one.url for one in rated if one.rating == "wrong" and one.at < card.started_at})),
             archived=card.query_id in model.archived,
             sources={reading.page.url: model.sources[reading.page.url] for reading in card.read},
             asked=asked_rows(model, asked, {reading.page.url for reading in card.read if reading.shown}),
-            rated={event.fact: event.rating for event in self._rated.get(card.query_id, ()) if event.rating},
+            rated={event.fact: event.rating for event in rated if event.rating},
         )
 
         def made() -> Iterator[Note]:
             loaded = self._values.loaded(card, beside)
             if beside.rated:  # a passage that was rated in another report may have other words here
                 same = self._rated_for(card.query_id).same
-                rated = {name: beside.rated.get(same(fact), "") for name, fact in loaded.state.facts.items()}
-                loaded = replace(loaded, beside=replace(beside, rated=rated))
+                by_fact = {name: beside.rated.get(same(fact), "") for name, fact in loaded.state.facts.items()}
+                loaded = replace(loaded, beside=replace(beside, rated=by_fact))
             yield session_note(loaded)
             if card.has_note:
                 yield report_note(loaded)
@@ -227,8 +226,8 @@ class Build:
     def _source_parts(self, model: VaultModel, noted: Collection[str]) -> Iterator[Part]:
         """The ``noted`` sources, to which a session's result leads; the workers' notes name the others, with what they found."""
 
-        def note(url: str, path: str, readings: Sequence[tuple[Card, Reading]], file: Path | None, gone: bool) -> Iterator[Note]:
-            yield source_note(url, path, readings, file, self._decisions.hidden_reports, gone=gone)
+        def note(*given: Any, gone: bool) -> Iterator[Note]:
+            yield source_note(*given, gone=gone)
 
         lost = {path: card.started_at for card in model.by_id.values() if card.news for path in card.news.lost}
         for url, place in model.sources.items():
@@ -241,7 +240,8 @@ class Build:
                 with suppress(OSError):  # what may not be looked at may be there
                     gone = self.documents.is_dir() and not found.exists()
             file = None if gone else found
-            make, value = partial(note, url, place.path, readings, file, gone), repr((place, sessions, file, gone))
+            make = partial(note, url, place.path, readings, file, model.hidden, gone=gone)
+            value = repr((place, sessions, file, gone))
             yield Part(f"source:{url}", value, make, (("source", place.path, ""),))
 
     def _import(self, name: str, path: str) -> Iterator[Note]:
@@ -253,7 +253,7 @@ class Build:
 
         The newest come first. What waits for the next build is not entered, so that it is due then.
         """
-        known, due = self.kept.made(), self._identity.due()
+        known, all_are_due = self.kept.made(), self._identity.was_rearranged
         altered = {file.owner for file in filter(None, map(self.kept.files.find, self._drift.files))}
         version_of = cache(self.renderer.version_of)
         self._made: dict[str, str] = {}
@@ -261,7 +261,7 @@ class Build:
         for part in reversed(self._parts):
             versions = map(version_of, sorted({kind for kind, _, _ in part.notes}))
             digest = digest_of(" ".join((*versions, part.value)).encode("utf-8", "replace"))[:16]
-            is_due = due is None or part.owner in due | altered or part.owner == "templates:"
+            is_due = all_are_due or part.owner in altered or part.owner == "templates:"
             if not is_due and known.get(part.owner) == digest:
                 continue
             if self.mode == "first" and not is_due and known.get(part.owner) and monotonic() > ends:
@@ -272,12 +272,12 @@ class Build:
                     yield made if isinstance(made, GeneratedFile) else self._rendered(part.owner, made)
                 self._made[part.owner] = digest
             except LogError as error:
-                what = f"the notes of {part.owner.partition(':')[2]}: {error}; run `research verify` for details"
-                self._values.problems += [what] if what not in self._values.problems else []
+                what = f"the notes of {part.owner.partition(':')[2]}: {error}"
+                self._values.problems.append(f"{what}; run `research verify` for details")
 
     def _rendered(self, owner: str, note: Note) -> GeneratedFile:
         name, body = note_id(owner, note.kind, note.key), self.renderer.render(note)
-        return GeneratedFile(owner, note.kind, f"{note.path}.md", body, {**note.properties, ID: name}, name)
+        return GeneratedFile(owner, f"{note.path}.md", body, {**note.properties, ID: name}, name)
 
     def _stale_files(self, placed: Sequence[GeneratedFile]) -> set[str]:
         """The files to remove: those of owners that are gone, and those that their owner no longer has.
@@ -286,15 +286,14 @@ class Build:
         switch of the git branch takes both away, and brings both back.
         """
         known, owners = self.kept.files.all(), {part.owner for part in self._parts}
-        gone, stones = {owner for owner, _ in known.values()} - owners, self.store.tombstones()
+        gone, stones = {*known.values()} - owners, self.store.tombstones()
         for name in sorted(owner.removeprefix("session:") for owner in gone if owner.startswith("session:")):
-            is_there = any(self._tree.state(path) for path, (owner, _) in known.items() if owner == f"session:{name}")
-            with suppress(LogError):  # damage is reported already, as another problem
-                given_up = name in stones.written_off or stones.is_forgotten(name)
-                if is_there and not given_up and not self.store.load(name):
-                    self._values.problems.append(f"the notes of {name}: {_LOST}")
+            is_there = any(self._tree.state(path) for path, owner in known.items() if owner == f"session:{name}")
+            given_up = name in stones.written_off or stones.is_forgotten(name)
+            if is_there and not given_up and name not in self.marks:  # damage is reported already, as another problem
+                self._values.problems.append(f"the notes of {name}: {_LOST}")
         now = {path for one in placed for path in (one.path, *one.doubles)}
-        stale = {path for path, (owner, _) in known.items() if owner in self._made or owner in gone}
+        stale = {path for path, owner in known.items() if owner in self._made or owner in gone}
         return (stale | self._identity.unmade()) - now
 
     def _record(self, stale: set[str], writer: VaultWriter, own: Sequence[str]) -> BuildReport:
@@ -322,6 +321,11 @@ class Build:
         )
 
 
+def _small(owner: str, made: Note | GeneratedFile) -> Part:
+    """The part of a note or a picture that is quickly made, so that it is its own value."""
+    return Part(owner, repr(made), lambda: [made], ((made.kind, made.path, made.key),) if isinstance(made, Note) else ())
+
+
 def copies(templates: Path, owner: str) -> Iterator[GeneratedFile]:
     """Yield the bases and the style sheet of the folder ``templates``, signed; one that was edited in the vault stays.
 
@@ -329,8 +333,8 @@ def copies(templates: Path, owner: str) -> Iterator[GeneratedFile]:
         TemplateInvalid: one cannot be read, or is not UTF-8.
     """
     for file in sorted((templates / "bases").glob("*.base")):
-        yield GeneratedFile(owner, COPY, f"bases/{file.name}", signed(_text(file), "# {}"))
-    yield GeneratedFile(owner, COPY, SNIPPET, signed(_text(templates / STYLE_SHEET), "/* {} */"))
+        yield GeneratedFile(owner, f"bases/{file.name}", signed(_text(file), "# {}"))
+    yield GeneratedFile(owner, SNIPPET, signed(_text(templates / STYLE_SHEET), "/* {} */"))
 
 
 def _text(file: Path) -> str:

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from pipeline.domain.events import night_events as n
-from pipeline.domain.research_values import Cost
+from pipeline.domain.events import session_events as e
+from pipeline.domain.events.upkeep_events import NoteRated
+from pipeline.domain.research_values import Changes, Cost
 from pipeline.vault.notes.nights_and_home import digest_of, heading_of, nights_in, text_of
 from tests.fakes import MemoryStore
-from tests.vault.builders import Scribe, Story, Workplace, built, change, night
+from tests.vault.builders import PAGES, Scribe, Story, Workplace, built, change, changing, fact, night
 
 
 def _text(place: Workplace, start: str) -> str:
@@ -116,11 +118,14 @@ def test_a_night_that_was_killed_names_what_was_due_and_keeps_what_it_had_finish
     store = MemoryStore()
     done = Story(store).whole()
     night(store, done)
-    due, asked = (done.query_id, "tides", "not-begun", "foam"), {"foam": "Why does the sea foam?"}
+    due, asked = (
+        (done.query_id, "tides", "not-begun", "foam"),
+        {"foam": "Why does the sea foam?", "tides": "Why are there tides?"},
+    )
     killed = n.BatchStarted(due=due, after="batch-2026-11-21t020000-ab12", queries=asked)
     Scribe(store, "batch-2026-11-21t030000-cd34").note_batch(killed)
     half = Story(store, id="2026-11-21-tides-77aa", query="Why are there tides?", query_id="tides").begin().planned()
-    place, words = built(tmp_path, store), "nterrupted or under way; 1 answered, 4 unfinished"
+    place, words = built(tmp_path, store), "nterrupted or under way; 1 answered, 3 unfinished"
     digest = "\n".join(text_of(digest_of(store, nights_in(store)[0][-1]), str))
     for text in (_text(place, "Home"), _text(place, "nights/"), digest):
         assert words in " ".join(text.split())
@@ -157,7 +162,7 @@ def test_all_that_was_due_when_a_server_went_down_is_named_and_counted_and_why_i
         )
         assert text.count("server is down") == 1
     assert "Older questions" not in home
-    assert re.search(r"## Left out\n\n- Failed: no evidence\.\n    - \[\[reports/\S+\|How .*\n\n", note)
+    assert re.search(r"## Left out\n\n- Failed: no evidence\.\n    - HOW .*\n\n", note)
     digest = " ".join("\n".join(text_of(digest_of(store, nights_in(store)[0][-1]), str)).split())
     assert "3 unfinished (2 s; 1 question left out)" in digest
     assert "Why does the sea foam?: The model's server is down." in digest
@@ -191,3 +196,17 @@ def test_a_document_is_called_by_the_name_of_its_file_and_linked_to_unless_it_is
     (tmp_path / "papers" / "My notes é.md").touch()
     place.build()
     assert re.search(rf"(?m)^{shown}", _text(place, "sources/"))
+
+
+def test_a_passage_that_is_no_longer_shown_says_that_its_source_was_called_wrong(tmp_path: Path) -> None:
+    first = Story(store := MemoryStore()).whole()
+    place = Workplace(tmp_path, store)
+    place.record([NoteRated(note="source:x", rating="wrong", url=PAGES[0])])
+    left = (fact(PAGES[0], "Old words."), fact(PAGES[1], "Other words."))
+    changes = Changes(session=first.id, since="2026-11-21T02:16:00.000Z", not_shown=left)
+    again = Story(store, id="2026-12-05-power-cut-9c01", previous=first.id, date="2026-12-05")
+    again.scribe.amend = changing(e.ChangesFound, changes=changes)
+    again.whole()
+    place.build()
+    report = next((place.vault / "reports").rglob("*-9c01.md")).read_text()
+    assert ["called it" in line for line in report.split("\n") if "No longer shown" in line] == [True, False]

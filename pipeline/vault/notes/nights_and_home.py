@@ -5,7 +5,6 @@ The digest is a night as plain text, for a terminal and for mail. It is read fro
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -13,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pipeline.domain.events.night_events import QueryEnded
-from pipeline.domain.events.stream_records import is_about, kind_of
+from pipeline.domain.events.stream_records import kind_of
 from pipeline.domain.summary import COUNTED_OUTCOMES, status_words
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
@@ -26,9 +25,8 @@ from pipeline.vault.note import HOME, Note, View, grouped
 from pipeline.vault.notes.parts import best_link, cited, properties_of, topic_links, topic_of, topic_path
 from pipeline.vault.output.escaping import Inert, Link, sentence
 from pipeline.vault.output.templates import shipped
-from pipeline.vault.output.writer import COPY, GeneratedFile
+from pipeline.vault.output.writer import GeneratedFile
 
-MOST_LOST = 3  # documents that are gone; the rest is counted
 _NIGHTS = 30  # in the picture
 _ON_HOME = 120  # characters of a text on Home, which is read on a phone
 _OUTCOMES = {**COUNTED_OUTCOMES, "failed": "failed", "open": "unfinished"}
@@ -86,8 +84,7 @@ def news_words(news: News) -> str:
     Documents of the report before that were deleted or moved come first.
     """
     since = f" since {translations.day(news.since)}" if news.since else ""
-    more, names = len(news.lost) - MOST_LOST, ", ".join(one_line(path, 80) for path in news.lost[:MOST_LOST])
-    gone = f"gone from the last report's sources: {names}{f' and {more:,} more' if more > 0 else ''}" if news.lost else ""
+    gone = f"gone from the last report's sources: {one_line(', '.join(news.lost), 240)}" if news.lost else ""
     counts = {"new": news.added, "changed": news.changed, "gone": news.gone}
     counts |= {"left out as wrong": news.called_wrong, "no longer shown": news.not_shown, "now shown": news.now_shown}
     words = [f"{number:,} {word}" for word, number in counts.items() if number]
@@ -100,12 +97,11 @@ def entry_of(model: VaultModel, card: Card, new: Sequence[str] = (), longest: in
 
     ``longest``: characters of a text.
     """
-    answer = replace(card.answer, text=one_line(card.answer.text, longest)) if card.answer else None
     return {
         "report": best_link(card),
         "new": [one_line(text, longest) for text in new],
         "outcome": status_words(card.outcome),
-        "first": cited(model, answer) if answer else None,
+        "first": cited(model, replace(card.answer, text=one_line(card.answer.text, longest))) if card.answer else None,
         "standing": standing_words(card),
         "news": news_words(card.news) if card.news else "",
         "open": card.open,
@@ -130,7 +126,7 @@ def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -
     """Return what a night's note says, as ``entry_of``; a query counts once, as its last run of the night left it."""
     found: dict[str, list[Any]] = {group: [] for group in _GROUPS}
     for entry in night.last:
-        card = model.card_of(entry)
+        card = model.by_id.get(entry.session) if entry.session else model.latest_on(entry.query_id)
         group = group_of(entry.status, card)
         if entry.status != "complete" or group == "not-found":  # no answer: the link to its note, else the question, and why
             outcome, reason = "cancelled" if entry.status == "cancelled" else "", entry.reason
@@ -141,8 +137,7 @@ def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -
         elif card and card.id not in model.hidden:
             new = card.news.first if card.news else ()
             found[group].append(best_link(card) if group == "quiet" else entry_of(model, card, new, longest))
-    skipped = ((model.named_in(entry), entry) for entry in night.left_out.values())
-    cost = night.cost
+    skipped = ((model.latest_on(name), entry) for name, entry in night.left_out.items())
     return {
         "title": f"Night of {translations.day(night.date)}",
         "words": _words(night, _outcomes(model, night).elements()),
@@ -152,7 +147,7 @@ def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -
         "unread": night.batches[-1].started.unread,
         "batches": night.batches,
         "seconds": night.seconds,
-        "cost": bill(cost.charged_usd, cost.assumed_usd, cost.expected_usd),
+        "cost": bill(night.cost.charged_usd, night.cost.assumed_usd, night.cost.expected_usd),
     }
 
 
@@ -253,7 +248,7 @@ def picture(model: VaultModel, owner: str) -> GeneratedFile:
         for night, count in zip(nights, counts, strict=True)
     ]
     text = shipped("thirty-nights.svg.j2", bars=bars, most=max([1, *(count.total() for count in counts)]))
-    return GeneratedFile(owner, COPY, "nights/thirty-nights.svg", text)
+    return GeneratedFile(owner, "nights/thirty-nights.svg", text)
 
 
 def _outcomes(model: VaultModel, night: Night) -> Counter[str]:
@@ -267,7 +262,7 @@ def _words(night: Night, outcomes: Iterable[str]) -> str:
     """How many questions ended how: ``3 answered, 2 with passages, 1 not found``; and whether that is all."""
     counts = Counter(outcomes)
     words = ", ".join(f"{counts[name]:,} {words}" for name, words in _OUTCOMES.items() if counts[name]) or "nothing was due"
-    return f"{'interrupted or under way; ' if night.interrupted else ''}{words}"
+    return f"{'' if night.batches[-1].end else 'interrupted or under way; '}{words}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,12 +294,9 @@ def digest_of(store: EventStore, night: Night, unread: Iterable[str] = (), today
     """Return the digest of a night; a session that cannot be read is named, not left out."""
     questions = []
     for entry in night.last:
-        card, about = None, (name for name in store.ids("session") if is_about(name, entry.query_id))
-        session = entry.session or max(about, default="")
+        card = None
         with suppress(LogError):
-            card = read_card(store, session) if session else None
-        if card and not entry.session:  # of an interrupted run earlier versions recorded the ids of the queries alone
-            entry = entry.model_copy(update={"query": card.query})
+            card = read_card(store, entry.session) if entry.session else None
         questions.append((entry, card))
     lost = (f"{entry.query}: its log cannot be read" for entry, card in questions if entry.session and card is None)
     return Digest(night, tuple(questions), (*night.not_made, *night.batches[-1].started.unread, *unread, *lost), today)
@@ -322,14 +314,7 @@ def heading_of(digest: Digest) -> str:
 
 def text_of(digest: Digest, place_of: Callable[[Card], str]) -> list[str]:
     """Return a digest as lines of at most ``WIDTH`` characters, addresses aside; ``place_of`` says where a report is."""
-
-    def wrap(text: str, lead: str = "") -> str:
-        below = " " * len(lead)
-        return textwrap.fill(
-            text, WIDTH, initial_indent=lead, subsequent_indent=below, break_long_words=False, break_on_hyphens=False
-        )
-
-    return shipped("digest.txt.j2", **_view(digest, place_of), wrap=wrap).rstrip("\n").split("\n")
+    return shipped("digest.txt.j2", **_view(digest, place_of), width=WIDTH).rstrip("\n").split("\n")
 
 
 def html_of(digest: Digest, place_of: Callable[[Card], str]) -> str:

@@ -6,11 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from pipeline.domain.events import session_events as e
-from pipeline.domain.events.upkeep_events import ResearchPruned
 from pipeline.domain.pages_and_findings import sheet_of
 from pipeline.domain.research_values import EXTRACTIVE, BlockForm, Contradiction, Fact, Paragraph, Perspective, Sentence
-from pipeline.domain.session import counts_of
+from pipeline.domain.session import counts_of, models_of
 from pipeline.domain.session_state import SessionState, outcome_of
 from pipeline.domain.summary import status_words
 from pipeline.domain.talk import Turn
@@ -40,12 +38,7 @@ def shown_status(state: SessionState) -> str:
 
 def session_view(loaded: LoadedSession) -> View:
     """Return what a session's own note and its report show alike: how it ended, what it found, who answered, what it cost."""
-    state, spent, counts, models = loaded.state, loaded.card, counts_of(loaded.state), list[str]()
-    for event in loaded.events:
-        if isinstance(event, e.Answered):
-            models.append(event.cost.model or event.cost.model_requested)
-        elif isinstance(event, ResearchPruned):
-            models += event.models
+    state, spent, counts = loaded.state, loaded.card, counts_of(loaded.state)
     reasoner, language = state.config.reasoner, loaded.language
     return {
         "query_id": state.query_id,
@@ -55,7 +48,7 @@ def session_view(loaded: LoadedSession) -> View:
         "topics": topic_links(state.tags),
         **{name: counts[name] for name in ("searches", "pages", "facts")},
         "reasoner": reasoner if state.config.has_model else translations.label("without a model", language),
-        "models": tuple(name for name in dict.fromkeys(models) if name not in {"", reasoner, EXTRACTIVE}),
+        "models": tuple(name for name in models_of(loaded.events) if name not in (reasoner, EXTRACTIVE)),
         "search": state.config.search,
         "seconds": spent.seconds,
         "cost": bill(spent.charged_usd, spent.assumed_usd, spent.expected_usd),
@@ -227,13 +220,12 @@ class Citer:
     def __init__(self, loaded: LoadedSession) -> None:
         self._sources, self._loaded, self._language = loaded.beside.sources, loaded, loaded.language
         self._state, self._numbers = loaded.state, numbers_of(loaded.state)
-        self._steps = 0  # the number of the last step: steps that go on behind code or in the next section are counted on
 
     def paragraphs(self, paragraphs: tuple[Paragraph, ...]) -> tuple[Block, ...]:
         """Return the paragraphs' sentences, or their passages, with their citations; of a report, section after section.
 
-        Code does not repeat what the sentence before it cites; a sentence before it that cites nothing has the citations of the
-        code. Of a sentence without evidence before code or a table it is not said that it has none: they have it.
+        Code does not repeat what the sentence before it cites. Of a sentence without evidence before code or a table it is not
+        said that it has none: they have it.
         """
         found: list[Block] = []
         going_on = [place for place, one in enumerate(paragraphs) if one.form == "steps" and one.start > 1]
@@ -251,11 +243,6 @@ class Citer:
                 one.basis in ("quoted", before[0].basis) and {*one.facts} <= {*before[0].facts} for one in paragraph.sentences
             ):
                 said = [replace(one, citations=(), derived=False) for one in said]
-            elif before and not before[0].facts and found[-1].form not in ("code", "table"):
-                marks, last = said[0], found[-1].said[-1]
-                last = replace(last, citations=marks.citations, derived=marks.derived, standing=marks.standing)
-                found[-1] = replace(found[-1], said=(*found[-1].said[:-1], last))
-                said[0] = replace(marks, citations=(), derived=False, standing="")
             follows_steps = bool(found) and (found[-1].form == "steps" or found[-1].inside)
             is_between = paragraph.form in ("paragraph", "bullets") and any(place < later for later in going_on)
             block = self._block(paragraph, said)
@@ -265,7 +252,7 @@ class Citer:
     def _block(self, paragraph: Paragraph, said: list[Said]) -> Block:
         """A paragraph as a block; in a list, those that go on with the same citations show them once, at the end.
 
-        What begins an item has its number; steps that go on behind something else are counted on.
+        What begins an item has its number.
         """
         width = max((len(one.cells) for one in said), default=0)
         if paragraph.form == "table" and width:
@@ -275,15 +262,13 @@ class Citer:
         form: BlockForm = "bullets" if paragraph.form == "table" else paragraph.form
         if form not in ("steps", "bullets"):
             return Block(tuple(said), form)
-        number, items = self._steps if paragraph.start > 1 else 0, []
+        number, items = paragraph.start - 1, []
         for one, own, after in zip(said, paragraph.sentences, (*paragraph.sentences[1:], Sentence(text="")), strict=True):
             begins = own.within == ""
             number += begins
             again = after.within == "item" and (after.facts, after.basis) == (own.facts, own.basis)
             shown = replace(one, citations=(), derived=False) if again else one
             items.append(replace(shown, number=number if begins else 0, nested=own.within == "list"))
-        if form == "steps":
-            self._steps = number
         return Block(tuple(items), form)
 
     def passages(self, sentences: Iterable[Sentence]) -> tuple[Said, ...]:
@@ -297,18 +282,19 @@ class Citer:
             mine, page = self._numbers.get(fact.url, 0), self._state.pages.get(fact.url)
             known = [self._state.facts[name] for name in reversed(sentence.facts[1:]) if name in self._state.facts]
             others = {self._numbers.get(other.url, 0): other.id for other in known}
-            passage = Said(
-                sentence.text,
-                (self.citation(fact.id),) if mine else (),
-                "disputed" if self._loaded.is_disputed(sentence.facts) else "",
-                is_passage=True,
-                lead=fact.lead,
-                place=quote_link(self._sources[fact.url], fact.id, self._trail(fact)),
-                also=tuple(self.citation(others[number]) for number in sorted(others) if number not in (0, mine)),
-                date=one_line(page.published, 40) if page else "",
-                rating=self._loaded.beside.rated.get(fact.id, ""),
+            found.append(
+                Said(
+                    sentence.text,
+                    (self.citation(fact.id),) if mine else (),
+                    "disputed" if self._loaded.is_disputed(sentence.facts) else "",
+                    is_passage=True,
+                    lead=fact.lead,
+                    place=quote_link(self._sources[fact.url], fact.id, self._trail(fact)),
+                    also=tuple(self.citation(others[number]) for number in sorted(others) if number not in (0, mine)),
+                    date=one_line(page.published, 40) if page else "",
+                    rating=self._loaded.beside.rated.get(fact.id, ""),
+                )
             )
-            found.append(passage)
         return tuple(found)
 
     def _trail(self, fact: Fact) -> str:

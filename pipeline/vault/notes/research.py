@@ -22,7 +22,7 @@ from pipeline.text.addresses import DOCUMENTS, path_of
 from pipeline.text.cleaning import one_line
 from pipeline.text.ranking import page_origin
 from pipeline.text.words import language_code, words
-from pipeline.vault.model import Card, LoadedSession, Reading, is_lost, key_of, said_by
+from pipeline.vault.model import Card, LoadedSession, Reading, is_lost, key_of, numbers_of, said_by
 from pipeline.vault.note import OF_PAGE, Note, View, block_id, grouped
 from pipeline.vault.notes import parts
 from pipeline.vault.output.escaping import Inert, Link, file_address, inert, linked_host, plain, property_address, web_address
@@ -80,8 +80,6 @@ def _step_words(state: SessionState, key: str) -> str:
 
 def _diagram(state: SessionState) -> Iterator[Inert]:
     """The plan as the lines of a Mermaid flow chart; of its words only letters, digits and harmless signs are left."""
-    if not state.nodes:
-        return
     names = {name: f"n{number}" for number, name in enumerate(state.nodes)}
     yield Inert("flowchart LR")
     for node in state.nodes.values():
@@ -176,11 +174,10 @@ def import_note(found: Import, path: str) -> Note:
     properties = parts.properties_of(
         "session", f"Imported: {said.heading}", own, status="imported", topics=said.tags, created=created
     )
-    messages = [one for one in said.messages if one.text.strip()]
     view = {
         "title": one_line(said.heading, 120) or "Untitled",
         "session_id": found.id,
-        "imported": {"banner": NOT_CHECKED, "said": said, "messages": messages},
+        "imported": {"banner": NOT_CHECKED, "said": said, "messages": [one for one in said.messages if one.text.strip()]},
     }
     return Note(path, "session", properties, view)
 
@@ -254,12 +251,16 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
     state, found = loaded.state, loaded.state.changes
     if found is None:
         return None
-    numbered = {reference.url for reference in state.report.references} if state.report else set()
+    numbered = numbers_of(state)
 
     def stated(name: str) -> View:
         fact: Fact = state.facts[name]
         place = citer.citation(name) if fact.url in numbered else parts.page_place(loaded, fact.url, block=block_id(name))
         return {"text": said_by(state, fact), "place": place}
+
+    def stated_before(fact: Fact) -> View:
+        said = statement(fact.claim, fact.quote)
+        return {"text": said, "place": parts.place_of(fact.url), "wrong": fact.url in loaded.beside.wrong}
 
     return {
         "day": found.since,
@@ -268,8 +269,8 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
         "changed": [
             {"before": statement(one.before.claim, one.before.quote), "after": stated(one.after)} for one in found.changed
         ],
-        "gone": [{"text": statement(fact.claim, fact.quote), "place": parts.place_of(fact.url)} for fact in found.gone],
-        "not_shown": [{"text": statement(fact.claim, fact.quote), "place": parts.place_of(fact.url)} for fact in found.not_shown],
+        "gone": list(map(stated_before, found.gone)),
+        "not_shown": list(map(stated_before, found.not_shown)),
         "now_shown": [stated(name) for name in found.now_shown],
         "kept": found.kept,
         "called_wrong": found.called_wrong,
@@ -329,7 +330,6 @@ def source_note(
 
     quotes, words = list(map(quoted, latest_first)), parts.address_words(url, language)
     versions = len({one.page.digest for _, one in readings})
-    disputed = sum(bool(quote["disputed"]) for quote in quotes)
     own = {
         "source_url": property_address(url),
         "host": linked_host(url),
@@ -337,7 +337,7 @@ def source_note(
         **{name: plain(str(getattr(page, name))) for name in OF_PAGE},
         "quotes": len(quotes),
         "cited_by": sum(map(len, citing.values())),
-        "disputed": disputed or None,
+        "disputed": sum(bool(quote["disputed"]) for quote in quotes) or None,
         "versions": versions,
     }
     properties = parts.properties_of("source", title, own, created=first.at, language=language)

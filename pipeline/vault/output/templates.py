@@ -98,10 +98,9 @@ class Renderer:
 
 def shipped(name: str, **given: object) -> str:
     """Return a text, page or image made from a template of this package, which no user edits; all but text is escaped."""
-    shell = read_text(Path(__file__).parents[1] / name)
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
     environment.autoescape = not name.endswith(".txt.j2")  # no reader of plain text obeys it
-    return environment.from_string(shell).render(given)
+    return environment.from_string(read_text(Path(__file__).parents[1] / name)).render(given)
 
 
 def _finished(text: str) -> str:

@@ -12,30 +12,27 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import compress
 
-from pipeline.errors import SystemRefused
 from pipeline.system.folders import Look, Obstacle, Tree
 from pipeline.text.cleaning import digest_of
-from pipeline.vault.build_cache import BuiltFile, Files
-from pipeline.vault.note import ATTIC
+from pipeline.vault.build_cache import ATTIC, BuiltFile, Files
 from pipeline.vault.output import user_text
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.user_text import NOTHING, UserText, compose, each, letters_of, sides, united
 
-COPY = "copy"  # the kind of files that are no notes: bases, the style sheet, a picture
 # A part of an owner's name that may stand in a note's id as it is.
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}")
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedFile:
-    """A file without a person's text, and its owner. ``path`` has its suffix; ``kind`` is that of a note, or ``COPY``.
+    """A file without a person's text, and its owner. ``path`` has its suffix.
 
-    ``properties`` and ``id`` are a note's, None and "" for another file. ``doubles`` are other places of a note, with a person's
-    words that belong to it; ``former`` are notes that are no longer made: this one takes over the texts of their blocks.
+    ``properties`` and ``id`` are a note's, None and "" for a base, a picture, the style sheet. ``doubles`` are other places of a
+    note, with a person's words that belong to it; ``former`` are notes that are no longer made: this one takes over the texts of
+    their blocks.
     """
 
     owner: str
-    kind: str
     path: str
     body: str
     properties: Mapping[str, Property] | None = None
@@ -99,23 +96,16 @@ class VaultWriter:
         """Write ``files`` and remove the ``stale`` ones.
 
         Raises:
-            SystemRefused: the disk cannot be written; no file is half written.
+            OSError: the disk cannot be written; no file is half written.
         """
-        try:
-            for fresh in files:
-                try:
-                    (self._put_plain if fresh.properties is None else self._put_note)(fresh)
-                except Obstacle as obstacle:
-                    self._refuse(fresh, f"{obstacle}; move it away and run `research build` again")
-            for path in stale:
-                self._remove(path)
-            self._files.put(self._stored.values())
-        except OSError as error:
-            where = error.filename or "the vault"
-            raise SystemRefused(
-                f"the vault cannot be written: {where}: {error.strerror or error}",
-                hint="free some space or allow writing there, then run `research build`; no text is lost",
-            ) from error
+        for fresh in files:
+            try:
+                (self._put_plain if fresh.properties is None else self._put_note)(fresh)
+            except Obstacle as obstacle:
+                self._refuse(fresh, f"{obstacle}; move it away and run `research build` again")
+        for path in stale:
+            self._remove(path)
+        self._files.put(self._stored.values())
 
     def _refuse(self, fresh: GeneratedFile, why: str) -> None:
         self.problems.append(f"{fresh.path}: {why}")
@@ -186,7 +176,7 @@ class VaultWriter:
         if state is None:
             self.written.append(fresh.path)
             state = Look(0, 0) if self._dry else self._tree.write(fresh.path, data, durable=mixed)
-        self._stored[fresh.path] = BuiltFile(fresh.path, fresh.owner, fresh.kind, "" if mixed else digest_of(data), *state)
+        self._stored[fresh.path] = BuiltFile(fresh.path, fresh.owner, "" if mixed else digest_of(data), *state)
         self.left[fresh.path] = state
 
     def _put_plain(self, fresh: GeneratedFile) -> None:
