@@ -17,7 +17,7 @@ from pipeline.cli.run_environment import environment_of
 from pipeline.config.keys import shown_store
 from pipeline.domain.events.session_events import HandoffInitiated
 from pipeline.domain.events.stream_records import KINDS
-from pipeline.errors import ExitCode, UsageError
+from pipeline.errors import CommandRefused, ExitCode, UsageError
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import unattended_run
 from pipeline.text.cleaning import one_line
@@ -82,14 +82,17 @@ def _say_refused(console: Console, report: Any) -> list[str]:
 @click.pass_obj
 def handoff(console: Console, session: str, machine: str, why: str) -> None:
     """Hand SESSION over: only runs of the machine NAME go on with it. This machine's name takes it back."""
-
     name = one_line(machine, 100)
     if not name:
         raise UsageError("--to names no machine", hint="write its RESEARCH_MACHINE, or its host name")
     env = environment_of(console)
     context = context_of(env.workspace)
     found = session_named(console.folder, env.store, session)
-    session_lifecycle.record_wish(env.store, found, context, HandoffInitiated(to=name, why=one_line(why, 500)))
+    try:
+        session_lifecycle.record_wish(env.store, found, context, HandoffInitiated(to=name, why=one_line(why, 500)))
+    except CommandRefused as error:
+        console.data([f"{error.message}: nothing is handed over"], {"session": found, "to": ""})
+        return
     value = {"session": found, "to": name}
     console.data([f"{found} is handed over to {name}; share the workspace with it, and its next run goes on"], value)
     end(bring_up_to_date(console, env.workspace))
