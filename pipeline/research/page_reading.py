@@ -159,8 +159,8 @@ def _before(state: SessionState, worker: Worker) -> list[Worker]:
 
 def _asked(state: SessionState, worker: Worker, iteration: int) -> Iterator[str]:
     for other in _before(state, worker):
-        last = iteration if other.round == worker.round else len(other.iterations)
-        yield from (query for step in other.iterations[:last] for query in step.queries)
+        done = other.iterations[:iteration] if other.round == worker.round else other.iterations
+        yield from (query for step in done for query in step.queries)
 
 
 def _known(state: SessionState, worker: Worker, iteration: int, questions: Mapping[str, str]) -> Iterator[str]:
@@ -190,10 +190,9 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     what is left is for whole pages, those of which least is missing first: the first page, and each other of which a third is
     shown. Of a page that was shown in parts before, only other parts are shown.
     """
-    first = worker.id == next(iter(workers_in_order(state))).id
-    facts = sum(map(fact_tokens, state.facts.values()))
-    most = _most_tokens(state.config, worker.round, iteration, window_of(state), facts, first=first)
-    left = min(most, (window_of(state) - INSTRUCTIONS) * 5 // 8)
+    window, facts = window_of(state), sum(map(fact_tokens, state.facts.values()))
+    most = _most_tokens(state.config, worker.round, iteration, window, facts, first=worker.id == next(workers_in_order(state)).id)
+    left = min(most, (window - INSTRUCTIONS) * 5 // 8)
     queries = worker.iterations[iteration - 1].queries
     view = state.perspectives[worker.perspective_id]
     searched = [state.searches[query].hits for query in queries if query in state.searches]
@@ -256,9 +255,8 @@ def expected(config: ResearchConfig) -> tuple[int, int]:
     places = [(0, turn, view == 0) for turn in range(1, config.iterations + 1) for view in range(config.perspectives)]
     readings = [*places, *[(1, 1, False)] * config.gap_rounds]
     window = config.context_tokens or USUAL_WINDOW
-    found = min(_FACTS_TOKENS * len(places), _FACTS_MOST)
-    pages = sum(_most_tokens(config, number, turn, window, found, first=first) for number, turn, first in readings)
     facts = min(_FACTS_TOKENS * len(readings), _FACTS_MOST)
+    pages = sum(_most_tokens(config, number, turn, window, facts, first=first) for number, turn, first in readings)
     calls = len(readings) + 4  # the plan, the report, its check, and a second check of what code doubts
     return calls, pages + _PROMPT_TOKENS * calls + 2 * facts + 2 * config.report_words
 
