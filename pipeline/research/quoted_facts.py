@@ -14,9 +14,10 @@ from pipeline.text.cleaning import clean, normalised, one_line
 from pipeline.text.model_orders import order_finder
 from pipeline.text.passages import blocks
 from pipeline.text.quotes import Span, find_quote, holds_quote
-from pipeline.text.words import word_count
+from pipeline.text.words import repeated, split_sentences, word_count
 
 MIN_QUOTE_WORDS = 3  # words
+_NEARLY = 0.8  # least share of pairs of words, in either direction, that a slip of the copy leaves
 _HEADER_WORDS = 8  # of a cell that names a column
 
 
@@ -37,6 +38,8 @@ def facts_and_rejected(
     places = [_Place(0, "", ()), *_places(page.text, plain)]
     for one, relevance in found:
         own, near = _own_words(one.quote, page)
+        if not own:
+            own, near = _own_words(_nearly_copied(one.quote, page), page)
         why = "" if own else "its quote is not in the page"
         parts = "".join(sign if sign.isalnum() else " " for sign in own)  # "pg_ctl stop" says as much as three words
         if max(word_count(one.quote), word_count(own), word_count(parts)) < MIN_QUOTE_WORDS:
@@ -88,6 +91,19 @@ def _own_words(quote: str, page: ReadPage) -> tuple[str, int]:
                 first = min(first, word - len(signs))
             return text[first:last], max(0, len(normalised(text[:first])) - 1) if page.shown else -1
     return "", -1
+
+
+def _nearly_copied(quote: str, page: ReadPage) -> str:
+    """Return the sentence, list item or table row of what was shown that ``quote`` nearly is, "" if there is none.
+
+    A word that was lost in copying must not lose the fact. What is stored is the page's text, so nothing invented comes in.
+    """
+    shown = page.shown or (Span(0, len(page.text)),)
+    found = (block for start, end in shown for block in blocks(page.text[start:end]) if block.kind not in ("code", "heading"))
+    pieces = (piece for block in found for piece in (split_sentences(block.text) if block.kind == "paragraph" else [block.text]))
+    alike = ((min(repeated(quote, piece), repeated(piece, quote)), piece) for piece in pieces)
+    likeness, best = max(alike, default=(0.0, ""))
+    return best if likeness >= _NEARLY else ""
 
 
 class _Place(NamedTuple):
