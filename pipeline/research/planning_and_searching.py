@@ -205,7 +205,8 @@ def extend_plan(step: s.ExtendPlan, state: SessionState) -> StepResult:
 
     Each open question is searched for by itself, for only what was searched for can be said not to be found; and so are the
     last queries, which nobody made, and first: a model finds the words of the pages where the user's own are others. Of 30
-    planted questions, six at a time, two such queries for each show the line that answers 25, one shows 21.
+    planted questions, six at a time, two such queries for each show the line that answers 25, one shows 22; but of 20 others,
+    which nobody had looked at before, 18 and 19.
     """
     number = sum(node.is_gap for node in search_nodes(state))
     questions = tuple(gap.question for gap in state.analyses[step.round].gaps or ())[:MAX_GAPS]
