@@ -122,7 +122,7 @@ def digest(console: Console, day: str | None, html: bool) -> None:
         "problems": found.problems,
     }
     for one, known in found.questions:
-        card = known if known and known.has_report else None
+        card = known if known and known.reported_at else None
         fields = asdict(card) if card else {}
         value["questions"].append(
             {
@@ -131,7 +131,7 @@ def digest(console: Console, day: str | None, html: bool) -> None:
                 "reason": one.reason,
                 "report": where(card) if card else "",
                 "open": known.open if known else (),
-                "found": {name: fields[name] for name in ("answer", "disputed", "news")} if card else None,
+                "found": {name: fields[name] for name in ("answer", "disputed", "news", "found_at_last")} if card else None,
             }
         )
     console.data(html_of(found, where).split("\n") if html else text_of(found, where), value)

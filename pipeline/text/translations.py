@@ -90,6 +90,10 @@ Still open | Noch offen | Encore ouvert | Aún abierto | 尚未解决 | 未解�
 Sources | Quellen | Sources | Fuentes | 来源 | 出典
 What changed | Was sich geändert hat | Ce qui a changé | Lo que cambió | 变化 | 変わったこと
 Answered | Beantwortet | Répondu | Respondido | 已回答 | 回答あり
+answered | beantwortet | répondu | respondido | 已回答 | 回答あり
+answered in part | teilweise beantwortet | répondu en partie | respondido en parte | 部分回答 | 一部回答
+passages | Passagen | passages | pasajes | 段落 | 該当箇所
+not found | nicht gefunden | non trouvé | no encontrado | 未找到 | 見つかりませんでした
 Answered in part | Teilweise beantwortet | Répondu en partie | Respondido en parte | 部分回答 | 一部回答
 Passages | Passagen | Passages | Pasajes | 段落 | 該当箇所
 Nothing new | Nichts Neues | Rien de nouveau | Nada nuevo | 无新内容 | 新しい内容なし

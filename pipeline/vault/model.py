@@ -124,10 +124,12 @@ class Card(Summary):
     ``read`` are the pages that the session read, in order. ``workers`` has the path of each worker's note by the worker's id;
     without a model there is none: the session's note shows its workers too. ``last_event`` is the id of the event of ``version``.
     Until the names of all notes are known, the paths are those that its notes would have alone. ``called_wrong``: by a person.
+    ``found_at_last``: the session before it on the question did not find what this report has.
     """
 
     reported_at: str = ""
     called_wrong: bool = False
+    found_at_last: bool = False
     names: str = "latin"
     session_path: str
     report_path: str
@@ -144,12 +146,16 @@ class Card(Summary):
     @property
     def has_report(self) -> bool:
         """Tell whether it has a report that answers something."""
-        return bool(self.reported_at)
+        return bool(self.reported_at) and self.outcome != "not-found"
 
     @property
     def has_note(self) -> bool:
         """Tell whether it has a report, or a note in its place."""
-        return self.has_report or self.status == "not-found"
+        return bool(self.reported_at) or self.status == "not-found"
+
+    def after(self, before: Card | None) -> Card:
+        """Return the card with what follows from the session ``before`` on its question."""
+        return replace(self, found_at_last=self.has_report and before is not None and before.outcome == "not-found")
 
 
 def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
@@ -269,9 +275,9 @@ def _readings(state: SessionState) -> tuple[Reading, ...]:
 class Beside:
     """What the notes of a session show of others.
 
-    ``before`` is what the session before on the same question made, ``after`` the
-    session that followed; ``later`` its report, or the note that nothing was found then. ``reports`` are the earlier reports, the
-    latest first, with their days. ``sources`` are the links to all sources that the session names. ``asked`` is what was asked
+    ``before`` is what the session before on the same question made, ``after`` the session that followed; ``later`` its report, or
+    the note that nothing was found then, and ``later_outcome`` which. ``reports`` are the earlier ones, the latest first, by
+    session: link, time and outcome. ``sources`` are the links to all sources that the session names. ``asked`` is what was asked
     about it since, as notes show it; ``rated`` is how its passages are rated, by fact. ``wrong`` are the addresses of sources
     that were called wrong before it began, as a whole or in part.
     """
@@ -279,8 +285,8 @@ class Beside:
     before: Link | None = None
     after: Link | None = None
     later: Link | None = None
-    later_not_found: bool = False
-    reports: tuple[tuple[Link, str], ...] = ()
+    later_outcome: str = ""
+    reports: Mapping[str, tuple[Link, str, str]] = field(default_factory=dict)
     archived: bool = False
     sources: Mapping[str, Link] = field(default_factory=dict)
     asked: Sequence[View] = ()
@@ -422,9 +428,9 @@ class VaultModel:
         return self.of_query.get(query_id, [None])[-1]
 
     def reported_before(self, card: Card) -> list[Card]:
-        """Return the sessions before this one that have a report on its query, the latest first."""
+        """Return the sessions before this one that have a report on its query, or did not find it, the latest first."""
         same = self.of_query[card.query_id] if card.query_id else []
-        return [one for one in takewhile(lambda one: one is not card, same) if one.has_report][::-1]
+        return [one for one in takewhile(lambda one: one is not card, same) if one.has_note][::-1]
 
 
 def times_of(began: Mapping[str, tuple[str, str]]) -> dict[str, datetime]:
@@ -530,6 +536,7 @@ def model_of(values: Values, ratings: Ratings, hidden: Collection[str]) -> Vault
         workers = {name: taken.claim(path, f"{card.id}/{name}") for name, path in card.workers.items()}
         own = report_path if card.has_note else ""
         is_wrong = ratings.of(card.query_id, f"report:{card.id}") == "wrong"
+        card = card.after(values.cards.get(card.previous_session))
         cards.append(replace(card, session_path=session_path, report_path=own, workers=workers, called_wrong=is_wrong))
     times = times_of({card.id: (card.started_at, card.previous_session) for card in cards})
     cards.sort(key=lambda card: (times[card.id], card.id))
@@ -612,8 +619,8 @@ def asked_by_owner(talks: Iterable[TalkState], model: VaultModel) -> dict[str, l
         if talk.scope == "topic":
             room, names = "topic", list(map(name_slug, talk.ids))
         elif talk.scope == "query":
-            reported = ([card.id for card in model.of_query.get(name, ()) if card.has_report] for name in talk.ids)
-            names = [same[-1] for same in reported if same]
+            noted = ([card.id for card in model.of_query.get(name, ()) if card.has_note] for name in talk.ids)
+            names = [same[-1] for same in noted if same]
         for name in dict.fromkeys(names):
             found.setdefault(f"{room}:{name}", []).extend(talk.turns)
     return found

@@ -197,8 +197,10 @@ class Build:
             before=best_link(before) if before else None,
             after=best_link(after) if after else None,
             later=best_link(after) if after and after.has_note else None,  # a session that failed takes the place of none
-            later_not_found=after is not None and after.outcome == "not-found",
-            reports=tuple((best_link(one), one.reported_at) for one in model.reported_before(card)),
+            later_outcome=after.outcome if after else "",
+            reports={
+                one.id: (best_link(one), one.reported_at or one.ended_at, one.outcome) for one in model.reported_before(card)
+            },
             wrong=tuple(sorted({one.url for one in rated if one.rating == "wrong" and one.at < card.started_at})),
             archived=card.query_id in model.archived,
             sources={reading.page.url: model.sources[reading.page.url] for reading in card.read},

@@ -86,7 +86,26 @@ def test_a_question_that_is_not_found_any_more_is_listed_as_that_and_its_older_r
     assert re.search(r"## Without a report\n\n- \[\[reports/\S+-bbbb\|", _text(place, "topics/topic-logs"))
     reports = {path.stem[-4:]: path.read_text() for path in (place.vault / "reports").rglob("*.md")}
     assert re.search(r"Superseded by a newer report: \[\[\S+-bbbb\|.*\]\] \(not found\)\n", reports["3f2a"])
-    assert re.search(r"## Earlier answers\n\n- \[\[\S+-3f2a\|", reports["bbbb"])
+    assert re.search(r"## Earlier answers\n\n- \[\[\S+-3f2a\|21 November 2026 · answered\]\]\n", reports["bbbb"])
+
+
+def test_what_was_not_found_before_comes_first_of_what_changed_and_its_report_leads_to_the_note_that_said_so(
+    tmp_path: Path,
+) -> None:
+    store = MemoryStore()
+    first = Story(store, query="Again?", query_id="again").whole()
+    again = Story(store, id="2026-11-22-again-9c01", previous=first.id, date="2026-11-22", query="Again?", query_id="again")
+    gone = Story(store, id="2026-11-21-moss-aaaa", query="Why moss?", query_id="moss").begin().not_found()
+    night(store, first, gone)
+    found = Story(store, id="2026-11-22-moss-bbbb", date="2026-11-22", query="Why moss?", query_id="moss")
+    found.scribe.amend = changing(e.ResearchStarted, previous_session=gone.id)
+    night(store, again.whole(), found.whole(), date="2026-11-22")
+    place = built(tmp_path, store)
+    digest = "\n".join(text_of(digest_of(store, nights_in(store)[0][-1]), str))
+    for text in (_text(place, "Home"), _text(place, "nights/2026-11-22"), digest):
+        assert re.search(r"What changed\n\n.*Why moss\?(?s:.*)not found before\b(?s:.*)Again\?", text)
+    (report,) = (place.vault / "reports").rglob("*bbbb.md")
+    assert re.search(r"## Earlier answers\n\n- \[\[\S+-aaaa\|21 November 2026 · not found\]\]\n", report.read_text())
 
 
 def test_that_reports_are_called_wrong_on_one_machine_is_said_on_another_too(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from pipeline.text import translations
 from pipeline.text.cleaning import one_line
 from pipeline.text.times import timestamp
 from pipeline.text.wording import bill, duration
-from pipeline.vault.model import LONGEST_ANSWER, Card, News, Night, VaultModel, batch_of, nights_from, read_card
+from pipeline.vault.model import LONGEST_ANSWER, Card, Night, VaultModel, batch_of, nights_from, read_card
 from pipeline.vault.note import HOME, Note, View, grouped
 from pipeline.vault.notes.parts import best_link, cited, properties_of, topic_links, topic_of, topic_path
 from pipeline.vault.output.escaping import Inert, Link, sentence
@@ -55,6 +55,8 @@ def group_of(status: str, card: Card | None) -> str:
         return "not-found" if status == "not-found" else "failed" if status == "failed" else "open"
     if card and card.outcome == "not-found":  # so a model says, whatever it found
         return "not-found"
+    if card and card.found_at_last:
+        return "changed"
     if card and card.news:
         return "changed" if card.news.count or card.news.lost or card.news.called_wrong else "quiet"
     return "passages" if card and card.outcome == "passages" else "answered"
@@ -78,11 +80,19 @@ def standing_words(card: Card) -> str:
     return ", ".join(filter(None, (sources, "disputed" if card.disputed else others, why)))
 
 
-def news_words(news: News) -> str:
-    """Return what changed: ``4 new, 1 gone since 14 November 2026``, ``nothing new since …``.
+def found_first(questions: Iterable[tuple[QueryEnded, Card | None]]) -> list[tuple[QueryEnded, Card | None]]:
+    """Return questions with their cards, those first that have a report and were not found before."""
+    return sorted(questions, key=lambda one: not (one[1] and one[1].found_at_last))
+
+
+def news_words(card: Card) -> str:
+    """Return what changed: ``not found before``, ``4 new, 1 gone since 14 November 2026``, ``nothing new since …``; "" if none.
 
     Documents of the report before that were deleted or moved come first.
     """
+    news = card.news
+    if card.found_at_last or not news:
+        return "not found before" if card.found_at_last else ""
     since = f" since {translations.day(news.since)}" if news.since else ""
     gone = f"gone from the last report's sources: {one_line(', '.join(news.lost), 240)}" if news.lost else ""
     counts = {"new": news.added, "changed": news.changed, "gone": news.gone}
@@ -103,9 +113,9 @@ def entry_of(model: VaultModel, card: Card, new: Sequence[str] = (), longest: in
         "outcome": status_words(card.outcome),
         "first": cited(model, replace(card.answer, text=one_line(card.answer.text, longest))) if card.answer else None,
         "standing": standing_words(card),
-        "news": news_words(card.news) if card.news else "",
+        "news": news_words(card),
         "open": card.open,
-        "earlier": len(model.reported_before(card)),
+        "earlier": sum(one.has_report for one in model.reported_before(card)),
     }
 
 
@@ -125,8 +135,8 @@ def night_note(model: VaultModel, night: Night) -> Note:
 def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -> View:
     """Return what a night's note says, as ``entry_of``; a query counts once, as its last run of the night left it."""
     found: dict[str, list[Any]] = {group: [] for group in _GROUPS}
-    for entry in night.last:
-        card = model.by_id.get(entry.session) if entry.session else model.latest_on(entry.query_id)
+    cards = ((one, model.by_id.get(one.session) if one.session else model.latest_on(one.query_id)) for one in night.last)
+    for entry, card in found_first(cards):
         group = group_of(entry.status, card)
         if entry.status != "complete" or group == "not-found":  # no answer: the link to its note, else the question, and why
             outcome, reason = "cancelled" if entry.status == "cancelled" else "", entry.reason
@@ -297,9 +307,11 @@ def digest_of(store: EventStore, night: Night, unread: Iterable[str] = (), today
         card = None
         with suppress(LogError):
             card = read_card(store, entry.session) if entry.session else None
+            card = card.after(read_card(store, card.previous_session)) if card and card.previous_session else card
         questions.append((entry, card))
     lost = (f"{entry.query}: its log cannot be read" for entry, card in questions if entry.session and card is None)
-    return Digest(night, tuple(questions), (*night.not_made, *night.batches[-1].started.unread, *unread, *lost), today)
+    problems = (*night.not_made, *night.batches[-1].started.unread, *unread, *lost)
+    return Digest(night, tuple(found_first(questions)), problems, today)
 
 
 def heading_of(digest: Digest) -> str:
@@ -345,7 +357,7 @@ def _row(one: QueryEnded, card: Card | None, place_of: Callable[[Card], str]) ->
         "query": one.query,
         "reason": sentence(one.reason),
         "answer": answer.text if answer and not any(text.removeprefix("… ") in answer.text for text in new) else "",
-        "sure": sentence("; ".join(filter(None, (part, standing_words(card), news_words(news) if news else "")))) if card else "",
+        "sure": sentence("; ".join(filter(None, (part, standing_words(card), news_words(card))))) if card else "",
         "open": card.open[0] if card and card.open else "",
         "place": place_of(card) if card else "",
     }

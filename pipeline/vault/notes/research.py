@@ -17,6 +17,7 @@ from pipeline.domain.pages_and_findings import facts_of, news_of, open_gaps, she
 from pipeline.domain.research_values import Fact, PlanNode
 from pipeline.domain.session_state import GIVES_ORDERS, SessionState, Worker, search_nodes, workers_in_order
 from pipeline.domain.steps import FetchPage, ReadPages, SearchFor, parts_of
+from pipeline.domain.summary import status_words
 from pipeline.text import translations
 from pipeline.text.addresses import DOCUMENTS, path_of
 from pipeline.text.cleaning import one_line
@@ -195,7 +196,7 @@ def report_note(loaded: LoadedSession) -> Note:
         "facts": card.facts,
         "disagreements": len(pairs) if state.config.has_model else None,
         "changes": news.count if news else None,
-        "earlier_reports": len(beside.reports) or None,
+        "earlier_reports": sum(ended != "not-found" for _, _, ended in beside.reports.values()) or None,
         "open_questions": len(report.unknowns) if state.config.has_model else None,
         "cost_usd": round(card.charged_usd, 6),
         "archived": beside.archived or None,
@@ -209,6 +210,11 @@ def report_note(loaded: LoadedSession) -> Note:
     body = [sentence for section in report.sections for paragraph in section.paragraphs for sentence in paragraph.sentences]
     is_question = not report.title or words(report.title.casefold()) == words(state.query.casefold())
     title = state.query if is_question else report.title
+
+    def ended_otherwise(outcome: str) -> str:
+        """How another report on the question ended; "" if as this one did."""
+        return "" if outcome == card.outcome else translations.label(status_words(outcome), language)
+
     view = {
         "title": title,
         "heading": shown(title),
@@ -236,8 +242,12 @@ def report_note(loaded: LoadedSession) -> Note:
         "session": parts.session_link(card, translations.label("how this was researched", language)),
         "workers": tuple(parts.worker_link(loaded, worker.id) for worker in workers_in_order(state)),
         "later": beside.later,
-        "later_not_found": beside.later_not_found,
-        "earlier_answers": tuple(Link(link.path, translations.day(at, language)) for link, at in beside.reports),
+        "later_not_found": beside.later_outcome == "not-found",
+        "later_ended": ended_otherwise(beside.later_outcome),
+        "earlier_answers": tuple(
+            Link(link.path, " · ".join(filter(None, (translations.day(at, language), ended_otherwise(outcome)))))
+            for link, at, outcome in beside.reports.values()
+        ),
         "asked": beside.asked,
         "reported_at": reported_at,
         "derived": any(sentence.basis == "derived" for sentence in (*report.summary, *body)),
@@ -264,7 +274,7 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
 
     return {
         "day": found.since,
-        "report": next((link for link, _ in loaded.beside.reports), None),
+        "report": loaded.beside.reports.get(found.session, (None,))[0],
         "added": list(map(stated, news_of(state))),
         "changed": [
             {"before": statement(one.before.claim, one.before.quote), "after": stated(one.after)} for one in found.changed
