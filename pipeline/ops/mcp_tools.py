@@ -1,8 +1,7 @@
 """What other programs are given by the Model Context Protocol: reports, sources, passages and answers, each as a tool.
 
-Reading tools take no lock, and write nothing into the workspace but the summaries of sessions that changed, as commands keep
-them. Annotations and docstrings are the schemas. What only some tools need is imported there: a program waits for its first
-answer.
+Reading tools write no byte in the workspace and take no lock. Annotations and docstrings are the schemas. What only some tools
+need is imported there: a program waits for its first answer.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ from pipeline.search.index import copy_index
 from pipeline.search.local_embedder import LocalEmbedder
 from pipeline.search.passage_search import PassageSearch
 from pipeline.search.vectors import Meaning
+from pipeline.system import files
 from pipeline.text import times
 from pipeline.text.addresses import readable
 from pipeline.text.cleaning import clean
@@ -105,25 +105,36 @@ class Answer(TypedDict):
 class Library:
     """What the server knows: the store, the kept summaries, the one search over stored pages. Public methods are its tools.
 
-    ``index``, a file elsewhere, begins as a copy of the workspace's index. Passages are compared by meaning if a model in this
-    process does it.
+    Nothing is written into the workspace: ``index``, a file elsewhere, begins as a copy of its index, and a file beside it as one
+    of its summaries. Passages are compared by meaning if a model in this process does it.
     """
 
     def __init__(self, workspace: Workspace, index: Path) -> None:
         self._folder, settings = workspace.folder, workspace.queue.settings
         self._store = store_of(self._folder)
         copy_index(index_file(self._folder), index)
+        self._kept = index.with_name("summaries.json")
+        with suppress(OSError):  # there are none yet
+            files.write(self._kept, files.read_bytes(summaries_of(self._folder)))
         model = local_model(settings, keys_of(self._folder), self._folder)
-        self._pages = PassageSearch(index, store=self._store, meaning=Meaning(LocalEmbedder(model), 0.0) if model else None)
+        self._embedder = LocalEmbedder(model) if model else None
+        meaning = Meaning(self._embedder, 0.0) if self._embedder else None
+        self._pages = PassageSearch(index, store=self._store, meaning=meaning)
         self.takes_questions = settings.mcp.enqueue
 
-    async def prepare(self) -> None:
-        """Search once, so that pages are indexed and the model of vectors is loaded before the first search waits for it."""
+    async def load_model(self) -> None:
+        """Load the model of vectors, if there is one: most of it happens beside whatever is imported meanwhile."""
         with suppress(ResearchError):  # the search says what is wrong
-            await self._pages.find("any words", [one.id for one in self._known().sessions], 1)
+            if self._embedder:
+                await self._embedder.embed(["any words"])
+
+    async def prepare(self) -> None:
+        """Index the pages that are not indexed yet, before the first search waits for it."""
+        with suppress(ResearchError):
+            await self._pages.page("", {one.id for one in self._known().sessions})
 
     def _known(self) -> SessionIndex:
-        return read_all(self._store, summaries_of(self._folder))
+        return read_all(self._store, self._kept)
 
     def _summary(self, name: str) -> Summary:
         """The session with that id, or the latest of the query with that id."""

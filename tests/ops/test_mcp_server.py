@@ -21,7 +21,6 @@ from pipeline.ops.mcp_server import server_of
 from pipeline.ops.mcp_tools import Library
 from pipeline.store.file_store import FileStore
 from pipeline.text.cleaning import normalised
-from pipeline.wiring.store_adapters import summaries_of
 from tests.commanding import everything, said, workspace_in
 from tests.recorded import recorded
 
@@ -182,7 +181,7 @@ def test_pages_are_indexed_before_the_first_search(tmp_path: Path, monkeypatch: 
     folder = workspace(tmp_path / "workspace", 3)
     library = Library(load_workspace(folder), tmp_path / "pages.sqlite")
     asyncio.run(library.prepare())
-    assert FIRST in summaries_of(folder).read_text(), "so that not every call reads every session"
+    assert FIRST in (tmp_path / "summaries.json").read_text(), "so that not every call reads every session"
     load = mock.Mock(side_effect=library._store.load)
     monkeypatch.setattr(library._store, "load", load)
     with pytest.raises(SessionUnknown):
