@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from difflib import get_close_matches
 from typing import Literal, get_args
 
@@ -238,10 +238,11 @@ class _Rhythm:
     def by_night(self, nights: int, last: Summary) -> tuple[bool, str]:
         """Return whether a question is due after ``last``, and since or in which night.
 
-        The nights are counted from the first session on the question, so that one which was late changes no weekday. After one
-        that was late by more than half of the interval, the question waits for the turn after the next.
+        The nights are counted from that session, but whole weeks from the first of its row, so that one which was late changes no
+        weekday. After one that was late by more than half of the interval, the question waits for the turn after the next.
         """
-        first, latest = (night_of(when, self.zone) for when in (moment_of(self._first(last).started_at), _worked(last)))
+        latest = night_of(_worked(last), self.zone)
+        first = latest if nights % 7 else self._first_of_row(last, nights)
         turn = first + timedelta(((latest - first).days // nights + 1) * nights)
         turn += timedelta(nights if 2 * (turn - latest).days < nights else 0)
         due = turn <= night_of(self.now, self.zone)
@@ -253,15 +254,18 @@ class _Rhythm:
         due = turn - min(every / 10, LATE_START) <= self.now
         return due, f"{'since' if due else 'at'} {turn.astimezone():%Y-%m-%d %H:%M}"
 
-    def _first(self, last: Summary) -> Summary:
-        """Return the first of the sessions that followed each other on the question of ``last``."""
-        first, seen = last, {last.id}
-        while (before := self.sessions.get(first.previous_session)) and same_question(before.query, last.query):
-            if before.id in seen:
+    def _first_of_row(self, last: Summary, nights: int) -> date:
+        """Return the night of the first of the sessions that followed each other on the question of ``last``.
+
+        A row begins anew after a session less than half of the interval before: one was asked for, or the interval was another.
+        """
+        one, night = last, night_of(moment_of(last.started_at), self.zone)
+        while (one := self.sessions.get(one.previous_session, last)) is not last and same_question(one.query, last.query):
+            before = night_of(moment_of(one.started_at), self.zone)
+            if 2 * (night - before).days <= nights:
                 break
-            seen.add(before.id)
-            first = before
-        return first
+            night = before
+        return night
 
 
 def _worked(session: Summary) -> datetime:

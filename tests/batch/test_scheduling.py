@@ -145,6 +145,21 @@ def test_after_missed_nights_a_question_is_caught_up_at_once_and_keeps_its_weekd
         assert night == next(one for one in nights if one >= turn)
 
 
+@pytest.mark.parametrize("every", [1, 3, 7, 14])
+def test_after_a_session_that_was_asked_for_or_another_interval_the_nights_count_from_the_last_session(
+    every: int,
+) -> None:
+    days, sessions = (1, 2, 4), list[Summary]()
+    for day in days:
+        at = timestamp(datetime(2026, 6, day, 2, 15).astimezone(UTC))
+        (state,) = last("pumps", id=f"s-{day}", started_at=at, ended_at=at, previous_session=f"s-{day // 2}").values()
+        sessions.append(summary_of(state))
+    for night in range(1, 16):
+        now = datetime(2026, 6, 4 + night, 2, 15).astimezone(UTC)
+        (decision,) = decide(queue(query("pumps", every=timedelta(days=every))), SessionIndex(tuple(sessions)), now)
+        assert decision.due == (night >= every)
+
+
 @pytest.mark.usefixtures("zone")
 def test_what_a_person_has_researched_in_the_afternoon_is_not_researched_again_in_the_night_after() -> None:
     def at(day: int, hour: int) -> datetime:
