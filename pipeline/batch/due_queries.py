@@ -281,7 +281,7 @@ def states_of_builds(missed: Iterable[tuple[str, str]]) -> dict[str, str]:
     return {part: "; ".join(why) or UP_TO_DATE for part, why in reasons.items()}
 
 
-ALIKE = 0.8  # twice the words in common, of all the words of both
+ALIKE = 0.8  # of the words of the shorter question that are in the longer one, where they are most of the words
 
 
 def edited_sessions(queries: Sequence[Query], gone: Sequence[Summary]) -> dict[str, Summary]:
@@ -299,8 +299,8 @@ def edited_sessions(queries: Sequence[Query], gone: Sequence[Summary]) -> dict[s
     for query in queries:
         mine = words_of(query.id, query.text)
         for place, words in enumerate(known):
-            alike = 2 * len(mine & words) / (len(mine) + len(words) or 1)
-            scored += [(alike, place, query.id)] if alike >= ALIKE else []
+            same, (shorter, longer) = len(mine & words), sorted((len(mine), len(words)))
+            scored += [(same / longer, place, query.id)] if same >= ALIKE * shorter and 2 * same > longer else []
     found: dict[str, Summary] = {}
     taken: set[int] = set()
     for _, place, name in sorted(scored, reverse=True):
