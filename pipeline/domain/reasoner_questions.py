@@ -142,7 +142,7 @@ class Reading(Reply):
 
     findings: Annotated[tuple[Finding, ...], Field(max_length=60), cut(60)]
     open_questions: Annotated[tuple[Line, ...], Field(max_length=12), cut(12)] = ()
-    queries: Annotated[tuple[Query, ...], Field(max_length=12), cut(12)] = ()
+    queries: Annotated[tuple[Query, ...], Field(max_length=6), cut(6)] = ()
 
 
 class ShownPage(Value):

@@ -190,6 +190,8 @@ def find_gaps(step: s.FindGaps, state: SessionState) -> StepResult:
         unread = dict.fromkeys(f"“{one_line(hit.title, 60)}”" for hit in nearest)
         reason = f"Near it, but not read: {', '.join(list(unread)[:_NAMED])}" if unread else ""
         reason = reason if done or question in asked_for else NOT_SEARCHED
+        failure = state.failures.get(s.SearchFor(one_line(question, MAX_SEARCH)).key)
+        reason = f"The search for it failed: {failure.message}" if failure and not done else reason
         gaps.append(Gap(question=one_line(question, 400), reason=reason if is_last else ""))
     return StepResult((e.GapsFound(round=step.round, gaps=tuple(gaps)),))
 
@@ -204,15 +206,14 @@ def extend_plan(step: s.ExtendPlan, state: SessionState) -> StepResult:
     """Add a worker to the plan that searches once more for what the round left open.
 
     Each open question is searched for by itself, for only what was searched for can be said not to be found; and so are the
-    last queries, which nobody made, and first: a model finds the words of the pages where the user's own are others. Of 30
-    planted questions, six at a time, two such queries for each show the line that answers 25, one shows 22; but of 20 others,
-    which nobody had looked at before, 18 and 19.
+    last queries, which nobody made, and first: a model finds the words of the pages where the user's own are others. Of 50
+    planted questions, six at a time, one such query for each shows the line that answers 41, two show 43.
     """
     number = sum(node.is_gap for node in search_nodes(state))
     questions = tuple(gap.question for gap in state.analyses[step.round].gaps or ())[:MAX_GAPS]
     last = [worker.iterations[-1].next_queries or () for worker in workers_in_order(state) if worker.iterations]
     in_turn = (query for turn in zip_longest(*last) for query in turn if query)  # the first of each worker, then the second ones
-    queries = new_queries(in_turn, state.searches, MOST_QUERIES - MAX_GAPS)
+    queries = new_queries(in_turn, state.searches, MAX_GAPS)
     queries = new_queries((*queries, *questions), state.searches)
     view = Perspective(id=f"gap-{number}", name="What is still open", focus="", questions=questions, queries=queries)
     nodes = plan_of((view,), step.round + 1, number)

@@ -11,7 +11,7 @@ from pipeline.domain.events.session_events import GapsFound, PageRead
 from pipeline.domain.pages_and_findings import chosen_pages, may_be_read, open_gaps
 from pipeline.domain.research_values import Fact, Gap, Hit, Perspective, PlanNode, ResearchConfig
 from pipeline.domain.session_state import Analysis, Failure, Iteration, PageObserved, ReportPart, SearchDone, SessionState, Worker
-from pipeline.domain.steps import FindGaps
+from pipeline.domain.steps import FindGaps, SearchFor
 from pipeline.research.page_reading import sources_of
 from pipeline.research.planning_and_searching import NOT_SEARCHED, approval_of, find_gaps, searched
 from pipeline.research.report_assembly import limits
@@ -166,6 +166,10 @@ def test_what_was_never_searched_for_is_not_called_sought_in_vain() -> None:
     state.analyses.append(Analysis(0))
     found = found_gaps(state)
     assert [(gap.question, gap.reason) for gap in found] == [("What is asked?", ""), ("And a new pump?", NOT_SEARCHED)]
+    failure = Failure(SearchFor("What is asked?").key, 1, True, "SearchFailed", "no reply", "")
+    state.failures[failure.step] = failure
+    assert found_gaps(state)[0].reason == "The search for it failed: no reply"
+    state.failures.clear()
     state.searches["pumps, old or new; one"] = SearchDone("local", ())
     assert found_gaps(state)[1].reason == ""
     state.config = state.config.model_copy(update={"gap_rounds": 1})
