@@ -45,7 +45,7 @@ from pipeline.vault import note
 from pipeline.vault.build_cache import Kept, rows_in
 from pipeline.vault.note import Names, View, grouped
 from pipeline.vault.output.escaping import Link, superscript
-from pipeline.vault.output.harmless_markdown import flat, statement
+from pipeline.vault.output.passage_markdown import flat, statement
 
 LONGEST_ANSWER = 320  # characters
 _SHORT = 50  # characters of a sentence that says too little alone: "It depends." is followed by the next

@@ -34,7 +34,7 @@ from pipeline.text.cleaning import one_line
 from pipeline.vault.model import key_of, readings_by_url, stored_cards
 from pipeline.vault.note import BETWEEN_NAMES, block_id, citekey
 from pipeline.vault.output.escaping import SIGNS, WIKILINK, address, inert, linked_host, web_address
-from pipeline.vault.output.harmless_markdown import flat
+from pipeline.vault.output.passage_markdown import flat
 from pipeline.vault.output.templates import shipped
 from pipeline.vault.output.user_text import BOX
 

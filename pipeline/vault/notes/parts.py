@@ -22,7 +22,7 @@ from pipeline.vault.model import Card, CitedText, LoadedSession, VaultModel, num
 from pipeline.vault.note import OWN_CLASS, Kind, View, block_id
 from pipeline.vault.output.escaping import Inert, Link, address, before_space, fenced, inert, linked_host, plain, superscript
 from pipeline.vault.output.frontmatter import Property
-from pipeline.vault.output.harmless_markdown import flat, prose
+from pipeline.vault.output.passage_markdown import flat, prose
 
 Own = Mapping[str, Property | Link | None]  # the properties of one kind of notes
 _UNSOURCED = {"bridge": "no source", "beyond": "from the model's general knowledge"}

@@ -27,7 +27,7 @@ from pipeline.vault.model import Card, LoadedSession, Reading, is_lost, key_of, 
 from pipeline.vault.note import OF_PAGE, Note, View, block_id, grouped
 from pipeline.vault.notes import parts
 from pipeline.vault.output.escaping import Inert, Link, file_address, inert, linked_host, plain, property_address, web_address
-from pipeline.vault.output.harmless_markdown import blocks_of, cells, claim_beside, is_plain, prose, statement
+from pipeline.vault.output.passage_markdown import blocks_of, cells, claim_beside, is_plain, prose, statement
 
 _EMPTY = ReportGenerated(title="", summary=(), sections=(), references=())
 _WORDS = 6  # at each end of a quote that a browser looks for

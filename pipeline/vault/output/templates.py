@@ -21,7 +21,7 @@ from pipeline.text import translations
 from pipeline.text.times import clock_at
 from pipeline.text.wording import duration
 from pipeline.vault.note import Kind, Note
-from pipeline.vault.output import escaping, harmless_markdown
+from pipeline.vault.output import escaping, passage_markdown
 from pipeline.vault.output.escaping import Inert, Link
 from pipeline.vault.output.user_text import empty_block, find_blocks
 
@@ -63,8 +63,8 @@ class Renderer:
         self._language = translations.ENGLISH  # of the note that is rendered: of its labels, counts and dates
         self.filters: dict[str, Callable[..., object]] = {
             "cell": lambda value: value.cell if isinstance(value, Link) else escaping.inert(value),
-            "quote": harmless_markdown.markdown,
-            "within": harmless_markdown.within,
+            "quote": passage_markdown.markdown,
+            "within": passage_markdown.within,
             "listed": _listed,
             "sentence": escaping.sentence,
             "counted": lambda number, one, many="", lang="": translations.count(number, one, many, lang or self._language),

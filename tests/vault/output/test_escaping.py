@@ -16,7 +16,7 @@ from pipeline.text.cleaning import clean
 from pipeline.vault.note import Note
 from pipeline.vault.output import escaping
 from pipeline.vault.output.escaping import Link
-from pipeline.vault.output.harmless_markdown import markdown, prose, within
+from pipeline.vault.output.passage_markdown import markdown, prose, within
 from tests.site.scratch import read
 from tests.vault.builders import PAGES, Story, Workplace, a_store
 from tests.vault.scanner import Found, body_of, fields, scan
