@@ -233,7 +233,7 @@ def asked(text: str, name: str = "") -> Query:
         ("", [asked(CAN)], ["changed"]),
         ("", [asked("Does an append-only log survive a power cut?")], ["changed"]),
         ("", [asked("How does an append-only log survive a power cut on an old drive of 2 TB?")], ["changed"]),
-        ("", [asked(f"{CUT} And a disk that is full, a kernel that crashes, a cable that breaks in two?")], ["new"]),
+        ("", [asked(f"A full disk, a kernel that crashes, a cable that breaks in two, too: {CUT}")], ["new"]),
         ("", [asked("How does a write-ahead log survive a disk that is full?")], ["new"]),
         ("", [asked("What is the capital of France?")], ["new"]),
         # an id that was given says which question is meant
