@@ -108,6 +108,13 @@ def test_what_was_not_found_before_comes_first_of_what_changed_and_its_report_le
     assert re.search(r"## Earlier answers\n\n- \[\[\S+-aaaa\|21 November 2026 · not found\]\]\n", report.read_text())
 
 
+def test_a_worker_says_its_open_questions_once_and_not_beside_them_that_nothing_is_left_to_ask(tmp_path: Path) -> None:
+    story = Story(MemoryStore())
+    story.scribe.amend = changing(e.WorkerCompleted, reason="nothing left to ask")
+    worker = _text(built(tmp_path, story.whole().store), "workers/")
+    assert (worker.count("How loud is it?"), "\n> No further searches.\n" in worker) == (1, True)
+
+
 def test_that_reports_are_called_wrong_on_one_machine_is_said_on_another_too(tmp_path: Path) -> None:
     store = MemoryStore()
     for day in ("2026-11-21", "2026-11-22"):
