@@ -52,6 +52,17 @@ the web | Web | web | web | 网络 | ウェブ
 also in | auch in | aussi dans | también en | 另见 | ほかに
 disputed | bestritten | contesté | en disputa | 有争议 | 異論あり
 New since {day} | Neu seit {day} | Nouveau depuis le {day} | Nuevo desde el {day} | {day}以来的新内容 | {day}以降の新しい内容
+Nothing new since {day} | Nichts Neues seit {day} | Rien de nouveau depuis le {day} | Nada nuevo desde el {day} | {day}以来没有新内容 | {day}以降、新しい内容なし
+{facts} as before | {facts} wie zuvor | {facts} comme avant | {facts} como antes | {facts}与之前相同 | {facts}は以前と同じ
+{pages} changed in other places | {pages} an anderen Stellen geändert | {pages} avec des changements ailleurs | {pages} con cambios en otras partes | {pages}在其他位置有改动 | {pages}がほかの箇所で変更
+Changed | Geändert | Modifié | Cambiado | 已更改 | 変更
+It said before | Vorher stand dort | Il y avait avant | Antes decía | 此前为 | 以前の記述
+Gone | Nicht mehr vorhanden | Disparu | Ya no está | 已消失 | なくなったもの
+Sources that changed their text | Quellen mit geändertem Text | Sources dont le texte a changé | Fuentes cuyo texto cambió | 文本有改动的来源 | 本文が変わった出典
+Called wrong, no longer shown | Als falsch markiert, nicht mehr gezeigt | Signalé comme faux, n’est plus affiché | Marcado como erróneo, ya no se muestra | 已标为错误，不再显示 | 誤りとされ、表示しないもの
+Now shown | Jetzt gezeigt | Affiché maintenant | Ahora se muestra | 现在显示 | 新たに表示
+No longer shown | Nicht mehr gezeigt | N’est plus affiché | Ya no se muestra | 不再显示 | 表示しなくなったもの
+you called it, or a part of it, wrong | von Ihnen ganz oder zum Teil als falsch markiert | que vous avez signalé, en tout ou en partie, comme faux | que usted marcó, entero o en parte, como erróneo | 您将其全部或部分标为错误 | 全体または一部を誤りとしたもの
 New | Neu | Nouveau | Nuevo | 新增 | 新規
 Cited by | Zitiert von | Cité par | Citado por | 被引用于 | 引用元
 Cited in | Zitiert in | Cité dans | Citado en | 被引用于 | 引用元

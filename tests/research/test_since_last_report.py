@@ -335,7 +335,7 @@ def test_a_report_begins_with_what_is_new_since_the_last_and_says_in_one_line_th
     assert f"It said before: “{before}”" in top
     assert "**Sources that changed their text:**" in top
     assert re.search(r"\[!warning\] A source of .* is gone: harbour-1\.md", loud)
-    assert f"**Gone:** “{gone}” is no longer in" in top
+    assert f"**Gone:** “{gone}” (" in top
     assert said(folder, "verify").code == 0
     assert said(folder, "build").out.startswith("0 ")
 
@@ -360,11 +360,11 @@ def test_a_passage_that_lost_or_regained_a_part_has_changed_and_a_renamed_docume
         report = night(folder)
         assert f"- **Changed:** {after} " in report
         assert f"It said before: “{before}”" in report
-        assert not re.search(r"\*\*New:\*\*|as before\.", report)  # the only passage of both
+        assert not re.search(r"\*\*New:\*\*|as before", report)  # the only passage of both
     assert said(folder, "digest").out.count("six metres deep") == 1
     note.rename(note.with_name("cellar.md"))
     renamed = night(folder)
-    assert re.search(r"\[!tip\] Nothing new since .*: what was found then is still in its sources \(1 passage ", renamed)
+    assert re.search(r"\[!tip\] Nothing new since .*: 1 passage as before", renamed)
     assert "could not be read" not in renamed
     assert "What changed" not in said(folder, "digest").out
 
@@ -377,9 +377,9 @@ def test_a_passage_left_out_because_it_was_called_wrong_and_the_one_in_its_place
     report.write_text(first.replace("- [ ] wrong", "- [x] wrong", 1))
     second = night(folder)
     assert "No longer shown" not in second
-    assert "> - 1 passage that you called wrong is no longer shown." in second
+    assert "> - **Called wrong, no longer shown:** 1 passage\n" in second
     assert len(re.findall(r"\*\*Now shown:\*\* The old harbour", second)) == 1
-    assert "still in its sources (2 passages of" in second
+    assert "): 2 passages as before" in second
     assert re.search(r"What changed\n(.|\n)*[Nn]othing new, 1 left out as wrong, 1 now shown since", said(folder, "digest").out)
 
 

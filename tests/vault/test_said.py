@@ -127,8 +127,8 @@ def test_what_is_ticked_before_a_night_holds_in_that_night_also_for_a_passage_of
     assert [f"{quote} Der Hafen ist {depth}" in report for quote in (">", "> >")] == [rating == "useful"] * 2
     assert f"- [x] {rating}, noted" in first.read_text()
     assert len(store_of(folder).marks(["vault"])) == 1
-    assert ("> - 1 passage as before." in report) == (rating == "useful")
-    assert ("> - 1 passage that you called wrong is no longer shown." in report) == (rating == "wrong")
+    assert ("> - 1 Passage wie zuvor\n" in report) == (rating == "useful")
+    assert ("> - **Als falsch markiert, nicht mehr gezeigt:** 1 Passage\n" in report) == (rating == "wrong")
     if rating == "useful":
         change(second, "- [x] useful, noted", "- [ ] useful, noted", count=1)
         assert said(folder, "-q", "build").code == 0
