@@ -96,9 +96,9 @@ _SAID: dict[type, Callable[[Any], str]] = {
     e.PassagesChosen: lambda x: f"{_of(x.passages, 'passage')}, {_of(x.more, 'further place')}",
     e.ReportWritten: lambda x: " | ".join(filter(None, (section.title for section in x.sections))),
     e.ClaimsChecked: lambda x: (  # in logs of earlier versions of a section, with verdicts on all sentences
-        x.section_id or f"{_of(x.verdicts, 'sentence')} not supported, {_of(x.missing, 'fact')} missing"
+        x.section_id or f"{_of(x.verdicts, 'sentence')} to mend, {_of(x.missing, 'fact')} missing"
     ),
-    e.ReportRevised: lambda x: x.section_id or f"{len(x.new)} new or changed, {len(x.lost)} left out",
+    e.ReportRevised: lambda x: x.section_id or f"{_of(x.new, 'sentence')} to check again, {len(x.lost)} left out",
     e.ChangesFound: lambda x: (
         f"{len(x.changes.added)} new, {len(x.changes.changed)} changed, {len(x.changes.gone)} gone, {x.changes.kept} unchanged"
     ),

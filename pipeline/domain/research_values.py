@@ -84,7 +84,7 @@ class ResearchConfig(Value):
     max_workers: int = 5
     iterations: int = 3
     gap_rounds: int = 1
-    queries_per_thought: int = 5
+    queries_per_thought: int = 6
     hits_per_query: int = 5
     survey_hits: int = 30
     reads_survey: bool = False

@@ -65,7 +65,10 @@ def facts_and_rejected(
                 lead=place.header if needs_header else "",
                 start=start,
             )
-            facts.setdefault(fact.id, fact)
+            if same := facts.get(fact.id):  # what stands in several sections is about each of them
+                about = dict.fromkeys(text for text in (*same.claim.split("; "), fact.claim) if text != one_line(own, 1_000))
+                fact = same.model_copy(update={"claim": one_line("; ".join(about), 1_000) or same.claim})
+            facts[fact.id] = fact
     return tuple(facts.values()), tuple(rejected)
 
 

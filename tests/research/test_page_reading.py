@@ -130,6 +130,13 @@ def test_the_pages_own_words_are_stored_however_a_model_copied_them() -> None:
     assert (facts[0].anchor, PAGE.find(facts[0].quote) >= 0) == ("flushing", True)
 
 
+def test_a_sentence_that_stands_in_several_sections_is_about_each_of_them() -> None:
+    text = "# Changes\n\n## Swarm\n\nIt would prevent the start.\n\n## Pilot\n\nIt would prevent the start.\n"
+    page = ReadPage("corpus:a", "Changes", digest_of(text.encode()), text)
+    found = [(Finding(quote="It would prevent the start.", claim=claim), 1.0) for claim in ("Swarm", "", "Pilot", "Swarm")]
+    assert [fact.claim for fact in facts_and_rejected(found, page)[0]] == ["Swarm; Pilot"]
+
+
 def test_two_copies_of_the_same_words_are_one_fact() -> None:
     one, other = (_found(PAGE, quote=quote)[0][0] for quote in ("A log is written at its end.", "a log is *written* at its end"))
     assert one.id == other.id

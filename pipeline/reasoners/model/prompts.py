@@ -25,9 +25,12 @@ from pipeline.errors import TemplateInvalid
 from pipeline.reasoners.model.capabilities import Message
 from pipeline.text.cleaning import clean, one_line, tokens
 from pipeline.text.quotes import holds_quote
+from pipeline.text.words import word_count
 
 _ANGLES = "<＜‹«〈《"
 _LOOK_ALIKE = re.compile(rf"(?<![{_ANGLES}])[{_ANGLES}]{{2,}}+(?=\s{{0,3}}(?:end\s{{1,3}})?material)", re.IGNORECASE)
+
+_TELLING = 3  # words of a heading that says by itself what it is about
 
 
 class Material(str):
@@ -171,13 +174,15 @@ def _fact_lines(facts: Mapping[str, Fact], published: Mapping[str, str]) -> Iter
     header = "", "", ""
     for key, fact in facts.items():
         source = sources.setdefault(fact.url, f"S{len(sources) + 1}")
-        known = []
+        known, heading = [], fact.heading
+        if word_count(heading) < _TELLING:  # "Bugfixes": of which release?
+            heading = " › ".join(fact.path[-2:]) or heading
         if source not in last:
             date = published.get(fact.url, "")
-            known = [_place_of(fact.url, fact.heading), f"published {one_line(date, 40)}" if date else ""]
-        elif fact.heading != last[source]:
-            known = [f"— {one_line(fact.heading, 60)}" if fact.heading else ""]
-        last[source] = fact.heading
+            known = [_place_of(fact.url, heading), f"published {one_line(date, 40)}" if date else ""]
+        elif heading != last[source]:
+            known = [f"— {one_line(heading, 90)}" if heading else ""]
+        last[source] = heading
         known.append("" if holds_quote(fact.quote, fact.claim) else f"about: {one_line(fact.claim, 300)}")
         where = ": ".join(filter(None, (source, "; ".join(filter(None, known)))))
         lead = f"{' '.join(fact.lead.split())} … " if fact.lead and (source, fact.heading, fact.lead) != header else ""

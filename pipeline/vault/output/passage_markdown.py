@@ -106,7 +106,7 @@ def within(text: str, prefix: str) -> Inert:
     return Inert("\n".join(f"{prefix} {line}".rstrip() for line in text.split("\n")))
 
 
-_CODE = r"(?<!`)(?P<ticks>`{1,2})(?!`)(?P<code>[^`\n]{1,300}?)(?P=ticks)(?!`)"
+_CODE = r"(?<!`)(?:``(?!`)(?P<twice>(?:[^`\n]|`(?!`)){1,300}?)``|`(?!`)(?P<once>[^`\n]{1,300}?)`)(?!`)"
 _MATH = r"(?<![\w$\\])\$(?=[^\s$])(?P<math>[^$`\n]{1,300}?)(?<=[^\s\\])\$(?![\w$])"
 _BOLD = r"(?<![\w*\\])\*\*(?=[^\s*])(?P<bold>[^\n]{1,500}?)(?<=[^\s*])\*\*(?![\w*])"
 _ITALIC = r"(?<![\w*\\])\*(?=[\w`“\"'(])(?P<italic>[^*\n]{1,500}?)(?<=[\w`”\"').!?%])\*(?![\w*])"
@@ -163,10 +163,13 @@ def _without_fields(before: str, marked: str) -> str:
 
 def _marked(found: re.Match[str], cell: bool) -> str:
     """Return a marked part as Markdown, "" if it must not pass."""
-    if (code := found["code"]) is not None:
+    if (code := found["once"] or found["twice"]) is not None:
+        code = code.strip() if "`" in code else code
         if _OBEYED_IN_CODE.search(code):
             return inert(code) if code.strip() else ""
-        return f"`{code}`".replace("|", "\\|") if cell else f"`{code}`"
+        ticks, blank = "``" if "`" in code else "`", " " if "`" in code[:1] + code[-1:] else ""
+        marked = f"{ticks}{blank}{code}{blank}{ticks}"
+        return marked.replace("|", "\\|") if cell else marked
     if (math := found["math"]) is not None:
         is_risky = not _LIKE_MATH.search(math) or _OBEYED_IN_MATH.search(math) or (cell and "|" in math)
         is_known = all(name in _SAFE_COMMANDS for name in _COMMAND.findall(math)) and math.count("{") == math.count("}")
