@@ -28,7 +28,7 @@ _HELD = re.compile("\ue000(\\d+)\ue001")  # a citation while its text is split i
 _BEHIND_STOP = re.compile('([.!?…]["”’)]?)\\s*((?:\ue000\\d+\ue001)+)')
 _DERIVED = re.compile(r"∴\s*(\S+)")  # it stands before its sentence, so it is held behind the first word
 _LINK = re.compile(r"\[([^\]\n]{1,200})\]\([^)\s]{1,500}\)")
-_ADDRESS = re.compile(r"(?:\b[a-z][a-z0-9+.-]{1,20}://|\bwww\.)[^\s)\]>\"'`]+", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?:\b[a-z][a-z0-9+.-]{1,20}://(?!<)|\bwww\.)[^\s)\]>\"'`]+", re.IGNORECASE)
 _ITEM = re.compile(r"(?:(\d{1,3})[.)]|[-*+•])\s+")
 _OUTCOMES: Mapping[str, Outcome] = {"answered in part": "in-part", "not answered": "not-found", "answered": "answered"}
 

@@ -88,8 +88,10 @@ def test_a_cell_without_words_keeps_its_sign_and_its_keys() -> None:
 
 
 def test_an_address_that_no_cited_quote_has_leaves_a_gap_that_is_seen() -> None:
-    plain, quoted = _sentences("# T\n\nLook at https://evil.example/x now [E1]. See https://example.org/docs/ [E3].\n")
+    said = "Look at https://evil.example/x now [E1]. See https://example.org/docs/ [E3]. ∴ `curl https://<your host>/` [E3]."
+    plain, quoted, filled = _sentences(f"# T\n\n{said}\n")
     assert plain.text == "Look at […] now."
+    assert filled.text == "`curl https://<your host>/`."  # no address until the user fills it in
     assert "https://example.org/docs/" in quoted.text
 
 
