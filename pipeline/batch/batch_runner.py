@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from pipeline.batch.due_queries import LEFT_ALONE, Decision, split_at_limit
-from pipeline.batch.night_result import BatchResult, batch_ended, ended_event, failed_event
+from pipeline.batch.night_result import BatchResult, batch_ended, ended_by_error, ended_event, outage_in_words
 from pipeline.batch.session_lifecycle import (
     accept_handoff,
     adopt_settings,
@@ -32,15 +32,7 @@ from pipeline.domain.session_state import SessionState, cost_of
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import StreamLog, new_stream
 from pipeline.engine.stop_and_clock import SIGNALLED, RunContext, ending_at, reserved_for_writing
-from pipeline.errors import (
-    BudgetSpent,
-    LogUnwritable,
-    ProviderRefused,
-    ResearchError,
-    SearchFailed,
-    ServiceUnavailable,
-    StepError,
-)
+from pipeline.errors import LogUnwritable, ProviderRefused, ResearchError, SearchFailed, StepError
 from pipeline.ports import EventStore
 from pipeline.research import StepContext
 from pipeline.text.cleaning import one_line
@@ -51,16 +43,6 @@ FIRST_PAUSE_S = 60.0
 LONGEST_PAUSE_S = 600.0
 
 Need = tuple[str, ...]  # what a session cannot do without: its reasoner, or its searches as a whole
-
-
-def reason_of(error: StepError) -> str:
-    """Return an outage in words. That of a model's server says what to do; its session's note has the error."""
-    busy = error.outage is not None and error.outage.busy
-    if error.outage and not busy and isinstance(error, ServiceUnavailable):
-        return f"the model's server, {error.outage.service}, is down: start it if it is yours, and the next run goes on"
-    return f"a service is {'busy' if busy else 'down'}: {one_line(error.message, 500)}"
-
-
 _log = logging.getLogger("pipeline.batch.batch_runner")
 
 SESSIONS_AT_ONCE = 4
@@ -193,7 +175,7 @@ class Batch:
         except ResearchError:  # it is reported when the query starts
             return ""
         needs: tuple[Need, ...] = (("reasoner", config.reasoner), ("search", *config.search))
-        return next((reason_of(self._down[need]) for need in needs if need in self._down), "")
+        return next((outage_in_words(self._down[need]) for need in needs if need in self._down), "")
 
     async def _outage_waited_for(self) -> bool:
         """Wait until the services that are down may be tried again; return False to give them up for this run.
@@ -205,7 +187,7 @@ class Batch:
         wait = min(asked, default=LONGEST_PAUSE_S + 1)
         if wait > LONGEST_PAUSE_S or wait >= self.context.gathering_left_s():
             return False
-        _log.warning("%s; the run tries again in %.0f s", next(map(reason_of, self._down.values())), wait)
+        _log.warning("%s; the run tries again in %.0f s", next(map(outage_in_words, self._down.values())), wait)
         stopping = asyncio.create_task(self.context.stop.wait())
         await asyncio.wait({stopping}, timeout=wait)
         stopping.cancel()
@@ -234,11 +216,7 @@ class Batch:
 
     async def _research(self, decision: Decision) -> n.QueryEnded:
         """Research one query. An error in its log or state ends only this query; a disk that cannot be written ends the batch."""
-
-        def ended(status: str, reason: str, cause: str = "") -> n.QueryEnded:
-            return ended_event(decision.query.id, decision.query.text, state, status, reason, cause)
-
-        state = SessionState(id=decision.session if decision.action == "resume" else "")
+        query, state = decision.query, SessionState(id=decision.session if decision.action == "resume" else "")
         try:
             session = await self.session_of(decision)
             state = session.state
@@ -246,23 +224,20 @@ class Batch:
             assert self.step_context_of  # noqa: S101 - else it is others' work
             await run_session(session, self.store, self.step_context_of(state), self._context_of(state))
             complete_handoff(session, self.store, self._context_of(state))
-        except ProviderRefused as refusal:
-            self._refused = refusal
-            return ended("interrupted", one_line(str(refusal)), "refused")
-        except BudgetSpent as spent:
-            return ended("interrupted", one_line(str(spent), 500), "cap")
         except LogUnwritable:
             raise
         except Exception as error:  # noqa: BLE001 - a bug in one session must not end the others
-            if not (isinstance(error, StepError) and error.outage):
-                return failed_event(decision.query.id, decision.query.text, state, error)
-            config = self._paused[state.id] = state.config
-            is_search = isinstance(error, SearchFailed)
-            self._down[("search", *config.search) if is_search else ("reasoner", config.reasoner)] = error
-            return ended("interrupted", reason_of(error), "outage")
+            if isinstance(error, ProviderRefused):
+                self._refused = error
+            elif isinstance(error, StepError) and error.outage:
+                config = self._paused[state.id] = state.config
+                is_search = isinstance(error, SearchFailed)
+                self._down[("search", *config.search) if is_search else ("reasoner", config.reasoner)] = error
+            return ended_by_error(query.id, query.text, state, error)
         if state.waiting or state.ended:
-            return ended("", "")
-        return ended("interrupted", *reversed(self._stop_reason() or ("cap", PASSED)))
+            return ended_event(query.id, query.text, state)
+        cause, reason = self._stop_reason() or ("cap", PASSED)
+        return ended_event(query.id, query.text, state, "interrupted", reason, cause)
 
     def _context_of(self, state: SessionState) -> RunContext:
         """Return the run's context; a session that this run worked on before, until an outage, gets a segment of its own."""

@@ -26,7 +26,17 @@ from pipeline.domain.session_state import SessionState, cost_of, outcome_of, sec
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import talk_of
 from pipeline.engine.stop_and_clock import SIGNALLED
-from pipeline.errors import LOG_TROUBLE, ExitCode, LogError, ResearchError, most_urgent
+from pipeline.errors import (
+    LOG_TROUBLE,
+    BudgetSpent,
+    ExitCode,
+    LogError,
+    ProviderRefused,
+    ResearchError,
+    ServiceUnavailable,
+    StepError,
+    most_urgent,
+)
 from pipeline.ports import EventStore
 from pipeline.text.cleaning import one_line
 from pipeline.text.times import night_start, timestamp
@@ -53,9 +63,25 @@ def ended_event(
     )
 
 
-def failed_event(query_id: str, query: str, state: SessionState, error: Exception) -> n.QueryEnded:
-    """Return that a query failed by this error; one that is none of ours is a fault of the program."""
+def outage_in_words(error: StepError) -> str:
+    """Return an outage in words. That of a model's server says what to do; its session's note has the error."""
+    busy = error.outage is not None and error.outage.busy
+    if error.outage and not busy and isinstance(error, ServiceUnavailable):
+        return f"the model's server, {error.outage.service}, is down: start it if it is yours, and the next run goes on"
+    return f"a service is {'busy' if busy else 'down'}: {one_line(error.message, 500)}"
+
+
+def ended_by_error(query_id: str, query: str, state: SessionState, error: Exception) -> n.QueryEnded:
+    """Return the result of a query whose research was broken off by this error.
+
+    After a provider's refusal, a spent budget or an outage its session stays open; else the query has failed. An error that is
+    none of ours is a fault of the program.
+    """
     why = one_line(str(error), 500)
+    if isinstance(error, ProviderRefused | BudgetSpent):
+        return ended_event(query_id, query, state, "interrupted", why, "cap" if isinstance(error, BudgetSpent) else "refused")
+    if isinstance(error, StepError) and error.outage:
+        return ended_event(query_id, query, state, "interrupted", outage_in_words(error), "outage")
     if not isinstance(error, ResearchError):
         _log.error("%s ended unexpectedly", query_id, exc_info=error)
         why = f"unexpected {type(error).__name__}: {why}"

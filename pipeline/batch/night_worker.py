@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from pipeline.batch.batch_runner import FIRST_PAUSE_S, LONGEST_PAUSE_S, PASSED, Batch, reason_of
+from pipeline.batch.batch_runner import FIRST_PAUSE_S, LONGEST_PAUSE_S, PASSED, Batch
 from pipeline.batch.due_queries import Decision, split_at_limit
-from pipeline.batch.night_result import batch_ended, ended_event, failed_event, result_of, spent_since
+from pipeline.batch.night_result import batch_ended, ended_by_error, ended_event, result_of, spent_since
 from pipeline.batch.session_lifecycle import accept_handoff, complete_handoff
 from pipeline.config.services import LOCAL
 from pipeline.domain.budget import Caps, SharedPart
@@ -24,20 +24,10 @@ from pipeline.domain.session_state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import StreamLog
 from pipeline.engine.stop_and_clock import RunContext, Stop, ending_at
-from pipeline.errors import (
-    BudgetSpent,
-    LogError,
-    LogUnwritable,
-    ProviderRefused,
-    ResearchError,
-    StepError,
-    UsageError,
-    VersionConflict,
-)
+from pipeline.errors import LogError, LogUnwritable, ResearchError, StepError, UsageError, VersionConflict
 from pipeline.ports import EventStore
 from pipeline.ports.night_jobs import BUILD, CLOSE, JobEngine, Night, NightJob, Nights, Share, entry_of
 from pipeline.research import StepContext
-from pipeline.text.cleaning import one_line
 from pipeline.text.times import timestamp
 
 MOST_FRUITLESS = 5  # workers that a session may cost without recording anything
@@ -65,7 +55,7 @@ async def open_night(
             raise
         except ResearchError as error:
             state = SessionState(id=decision.session if decision.action == "resume" else "")
-            log.record(failed_event(query.id, query.text, state, error))
+            log.record(ended_by_error(query.id, query.text, state, error))
             failures_left -= 1
         else:
             entry = entry_of(documents if LOCAL in session.state.config.search else "", decision.machine)
@@ -192,7 +182,6 @@ class NightWorker:
         if share.fruitless >= MOST_FRUITLESS:
             return ended("failed", f"{MOST_FRUITLESS} workers in a row were lost on it, or put it back, and recorded nothing")
         assert self.prepare is not None  # noqa: S101 - else it takes no session
-        why = PASSED
         try:
             session = await asyncio.to_thread(ResearchSession.open, self.store, job.session)
             state = session.state
@@ -208,27 +197,21 @@ class NightWorker:
             if attempts < (MOST_WAITS if others else MOST_REFUSALS):
                 return min(2.0**attempts, 60.0)
             return ended("interrupted", f"no worker can take it: {reasons_of(refused)}", "cap")
-        except ProviderRefused as error:
-            why = one_line(str(error), 500)
-            await asyncio.to_thread(self.nights.halt, night.batch, "refused", why)
-            return ended("interrupted", why, "refused")
-        except BudgetSpent as error:
-            why = one_line(str(error), 500)
         except (VersionConflict, LogUnwritable):
             raise
         except Exception as error:  # noqa: BLE001 - a bug in one session must not end the others
-            if not (isinstance(error, StepError) and error.outage):
-                return failed_event(job.query_id, job.query, state, error)
-            pause_s = max(FIRST_PAUSE_S * 2.0**attempts, error.outage.after_s)
-            can_wait = attempts < MOST_OUTAGES and pause_s <= min(LONGEST_PAUSE_S, context.gathering_left_s())
-            return pause_s if error.outage.was_up and can_wait else ended("interrupted", reason_of(error), "outage")
-        if share.refusal:
-            await asyncio.to_thread(self.nights.halt, night.batch, "cap", share.refusal)
-        if state.ended or state.waiting:
-            return ended()
-        if self.context.stop.asked and not share.refusal:
-            return 0.0
-        return ended("interrupted", share.refusal or why, "cap")
+            outage = error.outage if isinstance(error, StepError) else None
+            if outage and outage.was_up and attempts < MOST_OUTAGES:
+                pause_s = max(FIRST_PAUSE_S * 2.0**attempts, outage.after_s)
+                if pause_s <= min(LONGEST_PAUSE_S, context.gathering_left_s()):
+                    return pause_s
+            result = ended_by_error(job.query_id, job.query, state, error)
+        else:
+            result = ended() if state.ended or state.waiting else ended("interrupted", share.refusal or PASSED, "cap")
+        cause, reason = ("refused", result.reason) if result.cause == "refused" else ("cap", share.refusal)
+        if reason:
+            await asyncio.to_thread(self.nights.halt, night.batch, cause, reason)
+        return 0.0 if result.cause == "cap" and self.context.stop.asked and not share.refusal else result
 
 
 def reasons_of(refused: Mapping[str, str]) -> str:

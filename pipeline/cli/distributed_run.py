@@ -59,11 +59,11 @@ async def distribute(run: UnattendedRun, env: RunEnvironment, decided: Decisions
     view = partial(_show, env, nights, context, request.distribute or timedelta())
     while before := await asyncio.to_thread(nights.unfinished):
         env.console.say(f"the night's {before.batch} is not over yet", dim=True)
-        if before.day != day:
-            await asyncio.to_thread(nights.halt, before.batch, "cap", PASSED)
-        account = await view(before.batch)
-        if before.day == day or not account:
-            return account
+        if before.day == day:
+            return await view(before.batch)
+        await asyncio.to_thread(nights.halt, before.batch, "cap", PASSED)
+        if not await view(before.batch):
+            return {}
     searches = {env.config_of(decision.query).search for decision in split_at_limit(decided.decisions, limit)[0]}
     async with aclosing(AdapterFactory(workspace, env.store, env.keys)) as factory:
         documents = prepare(env.console, workspace, factory, searches)
