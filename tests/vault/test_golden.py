@@ -9,15 +9,18 @@ import json
 import re
 import shutil
 import tempfile
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from pipeline.domain.events import night_events as n
 from pipeline.domain.events import session_events as e
+from pipeline.domain.events.upkeep_events import NoteRated
 from pipeline.domain.research_values import Changes, Cost, Paragraph, ReportSection, Sentence, SourceChange
 from pipeline.errors import GONE
 from pipeline.research.report_parsing import read_sentence
 from pipeline.vault.build_cache import paths_of
+from pipeline.vault.notes.nights_and_home import digest_of, heading_of, nights_in, text_of
 from pipeline.vault.report_export import cited_sources, page, portable, references
 from pipeline.vault.stages import SNIPPET
 from tests.fakes import MemoryStore
@@ -42,6 +45,7 @@ PASSAGES = (
 )  # fmt: skip
 ELSEWHERE = ("corpus:@other/old/policy.md", "corpus:@other/kept.md", PAGES[2])
 LOST = SourceChange(url=ELSEWHERE[0], title="Policy", before="d" * 64, reason=f"it cannot be read: {GONE}")
+NOT_SHOWN = (fact(PAGES[0], "Called wrong later."), fact(PAGES[1], "In no shown page."))
 # A language with labels, without a model; one without, which is read from right to left.
 LANGUAGES: dict[str, Say] = {
     "Wie überlebt ein Protokoll einen Stromausfall?": lambda words: words.replace("careful-model", "extractive"),
@@ -150,6 +154,43 @@ def researched_again(
     return again.whole()
 
 
+def asked(store: MemoryStore, name: str, date: str, previous: str = "") -> Story:
+    return Story(
+        store, id=f"{date}-{name}-33ee", query=f"Is {name} old?", query_id=name, date=date, previous=previous, tags=("age",)
+    )
+
+
+def an_outage(store: MemoryStore) -> None:
+    """A night in which the model's server was down."""
+    sand = asked(store, "sand", "2026-11-30").begin().planned()
+    server_down: dict[str, Any] = {"reason": "the model's server is down", "cause": "outage"}
+    due = {"foam": "Is foam old?", "salt": "Is salt old?"}
+    start = n.BatchStarted(due=("sand", *due), unread=("my/Queue.md, line 3: no field mod",), timezone="Europe/Berlin")
+    Scribe(store, "batch-2026-11-30t020000-ab12", "2026-11-30").note_batch(
+        start,
+        n.QuerySkipped(query_id="lava", query="IS LAVA OLD?", reason="failed: no evidence", cause="left"),
+        n.QueryEnded(query_id="sand", query=sand.query, session=sand.id, status="interrupted", **server_down),
+        *(n.QuerySkipped(query_id=name, query=query, **server_down) for name, query in due.items()),
+        n.BatchEnded(done=0, failed=0, skipped=3, exit_code=3, duration_s=2.0),
+    )
+
+
+def a_killed_night(store: MemoryStore, previous: str) -> Story:
+    """A night that ended one question, ended by the loss of its process; return the story that it left half done."""
+    wind, more = asked(store, "wind", "2026-12-01", previous=previous), {"after": "batch-2026-11-30t020000-ab12"}
+    changes = Changes(session=wind.previous, since="2026-11-29T02:15:29.000Z", not_shown=NOT_SHOWN)
+    wind.scribe.amend = changing(e.ChangesFound, changes=changes)
+    ice = asked(store, "ice", "2026-12-01").begin().planned()
+    kept = n.QueryEnded(
+        query_id="wind", query=wind.query, session=wind.whole().id, status="complete", cost=Cost(usd=0.03), duration_s=30
+    )
+    killed = n.BatchStarted(due=("wind", "ice", "not-begun", "salt"), queries={"ice": ice.query, "salt": "Is salt old?"}, **more)
+    vectors = n.PassagesEmbedded(model="m", passages=9, cost=Cost(usd=0.5))
+    Scribe(store, "batch-2026-12-01t020000-ab12", "2026-12-01").note_batch(killed, vectors, kept)
+    Scribe(store, "batch-2026-12-01t030000-ab12", "2026-12-01").note_batch(n.BatchStarted(due=(), **more), vectors)
+    return ice
+
+
 def golden_files(root: Path) -> dict[str, bytes]:
     """Build the vault and its site below ``root``; return what ``golden/`` holds of them."""
     store = a_store()
@@ -159,20 +200,34 @@ def golden_files(root: Path) -> dict[str, bytes]:
         others = tuple(f"{page}-{len(stories)}" for page in PAGES)
         stories.append(Story(store, id=name, query=query, query_id=name, date="2026-11-29", say=say, pages=others).whole())
     stories.append(researched_again(store, "policy", pages=ELSEWHERE, unread=(LOST,)))
-    stories.append(researched_again(store, "wind", title="On the wind", new=True))
+    winds = researched_again(store, "wind", title="On the wind", new=True)
     other = SourceChange(url=PAGES[1], title="A page", before="1" * 64, after="2" * 64)
-    stories.append(researched_again(store, "rain", title="AGAIN what of rain", sources=(other,), called_wrong=1))
-    night(store, *stories, date="2026-11-29", archived=("power-cut",))
-    moss = Story(store, id="2026-11-29-moss-3355", query="Is moss old?", query_id="moss", date="2026-11-29")
-    moss.begin().planned().scribe.note(e.ApprovalRequested())
-    place = Workplace(root, store, documents=Path("/papers"))
-    place.build()
-    before = place.note("Home").read_bytes()
-    for number, seconds in enumerate(((1.0,), ())):
-        began = n.BatchStarted(due=(), unread=("my/Queue.md, line 3: no field mod",), timezone="Europe/Berlin")
-        ends = [n.BatchEnded(done=0, failed=0, skipped=0, exit_code=0, duration_s=one) for one in seconds]
-        run = e.RunStarted(host="here", process=1, program="test")
-        Scribe(store, f"batch-2026-11-30t020{number}00-ab12", "2026-11-30").note_batch(run, began, *ends)
+    changed: dict[str, Any] = {"sources": (other,), "called_wrong": 1, "not_shown": NOT_SHOWN}
+    stories += [winds, researched_again(store, "rain", title="AGAIN what of rain", **changed)]
+    lava = asked(store, "lava", "2026-11-28")
+    lava.scribe.amend = changing(e.WorkerCompleted, reason="nothing left to ask")
+    stories.append(asked(store, "lava", "2026-11-29", previous=lava.whole().id).begin().not_found())
+    foam = asked(store, "foam", "2026-11-29")  # without what the earlier note, which found nothing, could tell it
+    foam.scribe.amend = changing(e.ResearchStarted, previous_session=asked(store, "foam", "2026-11-28").begin().not_found().id)
+    night(store, *stories, foam.whole(), date="2026-11-29", archived=("power-cut",))
+    asked(store, "moss", "2026-11-29").begin().planned().scribe.note(e.ApprovalRequested())
+    place, made = Workplace(root, store, documents=Path("/papers")), {}
+
+    def told(name: str) -> None:
+        place.build()
+        made[f"vault/Home {name}.md"] = place.note("Home").read_bytes()
+        digest = digest_of(store, nights_in(store)[0][-1], today="2026-12-01")
+        lines = heading_of(digest), *text_of(digest, attrgetter("report_path"))
+        made[f"exported/digest {name}.txt"] = "\n".join(lines).encode()
+
+    place.record([NoteRated(note="source:x", rating="wrong", url=PAGES[0])])
+    told("after the night before")
+    an_outage(store)
+    told("after a night without a server")
+    ice = a_killed_night(store, winds.id)
+    told("after a night that was killed")
+    ice.scribe.date = "2026-12-02"
+    ice.gathered().analysed().reported()  # by the next run
     place.build()
     assert place.leading_nowhere() == []
     assert [path for path in place.files() if path.startswith(".obsidian/")] == [SNIPPET], "nothing else of Obsidian's settings"
@@ -191,11 +246,9 @@ def golden_files(root: Path) -> dict[str, bytes]:
         "signs.md": portable(body_of(SIGNS.read_text()), sources, paths)[0],
     }  # fmt: skip
     pages = {f"site/{path}": data for path, data in site.files().items() if path.startswith(SHOWN)}
-    made = {"vault/Home after the night before.md": before, **notes, **pages}
-    made |= {f"exported/{name}": text.encode() for name, text in exported.items()}
-    return {
-        path: data for path, data in made.items() if not re.search("vault/my/signs.md|(site|sessions|workers)/.*again-what", path)
-    }
+    made |= {**notes, **pages, **{f"exported/{name}": text.encode() for name, text in exported.items()}}
+    left_out = re.compile("vault/my/signs.md|(site|sessions|workers)/.*(again-what|is-(foam|ice|sand)-old)")
+    return {path: data for path, data in made.items() if not left_out.search(path)}
 
 
 def test_every_note_and_page_is_as_it_was(tmp_path: Path) -> None:
