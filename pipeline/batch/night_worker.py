@@ -33,7 +33,6 @@ from pipeline.text.times import timestamp
 MOST_FRUITLESS = 5  # workers that a session may cost without recording anything
 MOST_REFUSALS = 6  # tries, in a minute, of a session that no connected worker is set up for: others may come
 MOST_WAITS = 36  # tries, in half an hour, while others are connected that may be set up for it
-MOST_OUTAGES = 4
 
 
 async def open_night(
@@ -201,8 +200,9 @@ class NightWorker:
             raise
         except Exception as error:  # noqa: BLE001 - a bug in one session must not end the others
             outage = error.outage if isinstance(error, StepError) else None
-            if outage and outage.was_up and attempts < MOST_OUTAGES:
+            if outage and outage.was_up:
                 pause_s = max(FIRST_PAUSE_S * 2.0**attempts, outage.after_s)
+                # the fifth pause would be longer than any may be
                 if pause_s <= min(LONGEST_PAUSE_S, context.gathering_left_s()):
                     return pause_s
             result = ended_by_error(job.query_id, job.query, state, error)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import subprocess
 import sys
 from collections.abc import Collection
 from contextlib import aclosing
@@ -149,11 +148,11 @@ def work_on_jobs(
     async def begin(_schedule: object) -> None:
         say("the night begins", False)
         command = [sys.executable, "-m", "pipeline", "-C", str(folder), "run", "--distribute", "-q"]
-        with subprocess.Popen(command) as night:  # noqa: S603 - a command of our own
-            while night.poll() is None:
-                if run.stop.asked:
-                    night.terminate()  # it only shows the night
-                await asyncio.sleep(LOOK_S)
+        night = await asyncio.create_subprocess_exec(*command)
+        while night.returncode is None:
+            if run.stop.asked:
+                night.terminate()  # it only shows the night
+            await asyncio.sleep(LOOK_S)
 
     async def work() -> None:
         nights, at_once = postgres_adapters.nights_of(folder), sessions or sessions_at_once(env.workspace)
