@@ -62,7 +62,7 @@ Sources that changed their text | Quellen mit geändertem Text | Sources dont le
 Called wrong, no longer shown | Als falsch markiert, nicht mehr gezeigt | Signalé comme faux, n’est plus affiché | Marcado como erróneo, ya no se muestra | 已标为错误，不再显示 | 誤りとされ、表示しないもの
 Now shown | Jetzt gezeigt | Affiché maintenant | Ahora se muestra | 现在显示 | 新たに表示
 No longer shown | Nicht mehr gezeigt | N’est plus affiché | Ya no se muestra | 不再显示 | 表示しなくなったもの
-you called it, or a part of it, wrong | von Ihnen ganz oder zum Teil als falsch markiert | que vous avez signalé, en tout ou en partie, comme faux | que usted marcó, entero o en parte, como erróneo | 您将其全部或部分标为错误 | 全体または一部を誤りとしたもの
+you called this source wrong | von Ihnen als falsch markierte Quelle | source que vous avez signalée comme fausse | fuente que usted marcó como errónea | 您将此来源标为错误 | この出典を誤りとした
 New | Neu | Nouveau | Nuevo | 新增 | 新規
 Cited by | Zitiert von | Cité par | Citado por | 被引用于 | 引用元
 Cited in | Zitiert in | Cité dans | Citado en | 被引用于 | 引用元

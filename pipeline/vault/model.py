@@ -279,7 +279,7 @@ class Beside:
     the note that nothing was found then, and ``later_outcome`` which. ``reports`` are the earlier ones, the latest first, by
     session: link, time and outcome. ``sources`` are the links to all sources that the session names. ``asked`` is what was asked
     about it since, as notes show it; ``rated`` is how its passages are rated, by fact. ``wrong`` are the addresses of sources
-    that were called wrong before it began, as a whole or in part.
+    that were called wrong as a whole before it began.
     """
 
     before: Link | None = None
