@@ -7,15 +7,16 @@ differ. What is kept between builds (see ``Kept``) only saves time: a build that
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pipeline.domain.summary import fold_id
 from pipeline.ports import EventStore
+from pipeline.system.files import read_bytes, write
 from pipeline.system.folders import Tree, digest_below, program_id
 from pipeline.text.cleaning import digest_of
-from pipeline.vault.build_cache import OWN, SETTLED, BuildReport, Kept, with_kept
+from pipeline.vault.build_cache import FILE, OWN, SETTLED, BuildReport, Kept, with_kept
 
 if TYPE_CHECKING:
     from pipeline.domain.events.session_events import EventBase
@@ -75,4 +76,12 @@ def build_vault(
 
         return Build(store, Renderer(templates), vault, kept, mode, marks, settled, record, documents).run()
 
-    return with_kept(state_dir, f"{program_id('vault')}-{fold_id()}", built)
+    with ExitStack() as stack:
+        if mode == "check":  # over a copy of what is kept: the file stays as it is, even a damaged one or one that is read-only
+            import tempfile
+
+            kept_file = state_dir / FILE
+            state_dir = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="research-")))
+            with suppress(OSError):
+                write(state_dir / FILE, read_bytes(kept_file))
+        return with_kept(state_dir, f"{program_id('vault')}-{fold_id()}", built)

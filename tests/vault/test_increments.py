@@ -156,9 +156,9 @@ def test_while_a_session_cannot_be_read_nothing_is_removed_and_then_the_vault_is
 
 
 def _check(place: Workplace) -> tuple[str, ...]:
-    before = looks(place.vault)
+    before = looks(place.root)
     report = place.build("check")
-    assert looks(place.vault) == before
+    assert looks(place.root) == before
     return (*report.written, *report.removed, *report.problems)
 
 
