@@ -15,7 +15,7 @@ from pipeline.cli.command_parts import read_sessions
 from pipeline.config.keys import Keys
 from pipeline.config.services import Documents, config_for
 from pipeline.config.settings import Workspace, keys_of, load_workspace, machine_of
-from pipeline.domain.events.stream_records import begin_of, kind_of
+from pipeline.domain.events.stream_records import begin_of, is_about, kind_of
 from pipeline.ops.console_output import Console
 from pipeline.ports import EventStore
 from pipeline.wiring import corpus_status
@@ -129,12 +129,17 @@ def is_recorded(env: RunEnvironment, decided: Decisions) -> bool:
 
 
 def say_reworded(env: RunEnvironment, decided: Decisions) -> None:
-    """Say how a question keeps its history, if one is new and others were removed from the file since the latest batch."""
-    new = [decision.query.id for decision in decided.decisions if decision.action == "new"]
-    if new and decided.archived and (gone := sorted({*decided.archived} - {*_latest_batch(env).get("archived", [])})):
-        before, now = ", ".join(gone[:3]), ", ".join(new[:3])
+    """Say how a question keeps its history, if one is new and others were removed from the file since the latest batch.
+
+    One that is known in its new words was not removed, and one of the vault's queue can have no such id.
+    """
+    new = [decision.query.id for decision in decided.decisions if decision.action == "new" and not decision.query.file]
+    gone = {*decided.archived} - {*_latest_batch(env).get("archived", [])} if new and decided.archived else set()
+    known = [one.session for one in env.decisions_for(Request(), read_only=True, again=True).decisions] if gone else []
+    if left := sorted(name for name in gone if not any(is_about(session, name) for session in known)):
+        before, now = ", ".join(left[:3]), ", ".join(new[:3])
         words = f"new in the queue: {now}; removed: {before}. A question in other words keeps its history by the id that it had"
-        env.console.say(f"{words}: `id: {gone[0]}`", fg="yellow")
+        env.console.say(f"{words}: `id: {left[0]}`", fg="yellow")
 
 
 def _latest_batch(env: RunEnvironment) -> dict[str, Any]:
