@@ -197,7 +197,7 @@ def _answer(state: SessionState, summary: Sequence[Sentence]) -> tuple[CitedText
     sections = state.report.sections if state.report else ()
     if not any(paragraph.kind == "prose" for section in sections for paragraph in section.paragraphs):
         heading = state.facts[facts[0]].heading if facts and first.text.lstrip().startswith("|") else ""  # rows alone say little
-        return CitedText(one_line(heading or flat(first.text), LONGEST_ANSWER), cites), facts
+        return CitedText(one_line(": ".join(filter(None, (heading, flat(first.text)))), LONGEST_ANSWER), cites), facts
     said, *others = split_sentences(" ".join(first.text.split())) or [first.text]
     while others and (len(said) < _SHORT or said.endswith(":")):
         said = f"{said} {others.pop(0)}"

@@ -199,7 +199,12 @@ class Build:
             later=best_link(after) if after and after.has_note else None,  # a session that failed takes the place of none
             later_outcome=after.outcome if after else "",
             reports={
-                one.id: (best_link(one), one.reported_at or one.ended_at, one.outcome) for one in model.reported_before(card)
+                one.id: (
+                    best_link(one),
+                    one.reported_at or one.ended_at,
+                    "you called it wrong" if one.called_wrong else one.outcome,
+                )
+                for one in model.reported_before(card)
             },
             wrong=tuple(sorted(one.url for one in rated if one.rating == "wrong" and not one.fact and one.at < card.started_at)),
             archived=card.query_id in model.archived,
