@@ -59,7 +59,9 @@ class _AnyDirective(Directive):
         if name in _WITHOUT_TEXT:
             return []
         if name in _CODE:
-            return [nodes.literal_block("", "\n".join([*self.arguments[: name == "math"], *self.content]))]
+            said = "".join(self.arguments).split("\n")  # code without a blank line before it counts as argument, too
+            named = name != "math" and bool(self.block_text.partition("\n")[0].partition("::")[2].strip())
+            return [nodes.literal_block("", "\n".join([*said[named:], *self.content]).strip("\n"))]
         argument = "" if name in _ABOUT else "".join(self.arguments)
         lines = [f":{key}: {self.options[key]}" for key in _VALUES if self.options.get(key)]
         if name in _VERSIONS:
@@ -73,7 +75,10 @@ class _AnyDirective(Directive):
         self.state.nested_parse(StringList(lines), self.content_offset, block, match_titles=True)
         if not is_term:
             return block.children
-        terms = [nodes.term("", line.strip()) for line in argument.split("\n")]
+        terms = []
+        for line in map(str.strip, argument.split("\n")):  # a title may have marks; stars of a signature are none
+            parsed, faults = self.state.inline_text(line, self.lineno) if "`" in line or "|" in line else ([], [])
+            terms.append(nodes.term("", "", *parsed) if parsed and not faults else nodes.term("", line))
         return [nodes.definition_list("", nodes.definition_list_item("", *terms, block))]
 
 
