@@ -168,9 +168,10 @@ def _name_tabs(tree: LexborHTMLParser) -> None:
     """Write the roles of tabs and panels where labels stand in an element of their own, and as many panels in the next one."""
     groups = {label.parent.mem_id: label.parent for label in tree.css("label[for]")[:300] if label.parent is not None}
     for group in groups.values():
-        beside = [*group.parent.iter()] if group.parent is not None else []
-        at = next((at for at, one in enumerate(beside, start=1) if one.mem_id == group.mem_id), len(beside))
-        labels, panels = [*group.iter()], [panel for one in beside[at : at + 1] for panel in one.iter()]
+        beside = group.next
+        while beside is not None and not beside.is_element_node:
+            beside = beside.next
+        labels, panels = [*group.iter()], [*beside.iter()] if beside is not None else []
         if len(labels) == len(panels) > 1 and all(label.tag == "label" for label in labels):
             for label, panel in zip(labels, panels, strict=True):
                 label.attrs["role"], panel.attrs["role"] = "tab", "tabpanel"
