@@ -36,7 +36,7 @@ _GENERATOR_TAG = re.compile(
     r"|(?=\{:)(?:(?<=[*_)])|(?<![^ \t])(?=[^{}\n]*\{[^{}\n]*\}\Z))\{:(?:[ \t]|[#.][A-Za-z]|:)[^{}\n]{0,300}\}"
 )
 # The beginning and end of a tab, and of a group of them: components of MDX, shortcodes of Hugo, tags of GitBook.
-_TAB = re.compile(r"(?i)(?:</?|\{\{[<%]|\{%) */?(tab(?:item|-item|s)?)(?: ([^\n]{0,300}?))?/?(?:[>%]\}\}|%\}|(?<![=-])>)")
+_TAB = re.compile(r"(?i)(?:(<)/?|\{\{[<%]|\{%) */?(tab(?:item|-item|s)?)(?: ([^\n]{0,300}?))?/?(?(1)(?<![=-])>|(?:[>%]\}\}|%\}))")
 _TEXT_OF_TAG = re.compile(r"([\w-]*)=?\{?[\"']([^\"'\n]+)[\"']")  # an attribute, or a text without a name
 _LABELS = ("label", "title", "header", "name", "", "value")  # what names a tab, the best first
 _CONFLICT = ("<<<<<<<", ">>>>>>>", "|||||||")  # the marks that git leaves where two versions of a line meet
@@ -202,9 +202,12 @@ def _without_marks(source: str) -> str:
 
 
 def _tab_label(tag: re.Match[str]) -> str:
-    """Return a tab's label as a paragraph, set in as its tag is; of other tags an empty line."""
+    """Return a tab's label as a paragraph, set in as its tag is; of other tags an empty line. A key's name, <Tab>, stays."""
+    rest = tag.string[tag.end() :].strip()
+    if tag[0].lower() == "<tab>" and (tag.string[tag.start() - 1 : tag.start()] == "`" or (rest and "</tab" not in rest.lower())):
+        return tag[0]
     indent = tag.string[: len(tag.string) - len(tag.string.lstrip())]
-    names = dict(_TEXT_OF_TAG.findall(tag[2] or "")) if tag[1].lower() != "tabs" else {}
+    names = dict(_TEXT_OF_TAG.findall(tag[3] or "")) if tag[2].lower() != "tabs" else {}
     return f"\n\n{indent}{next((names[key] for key in _LABELS if key in names), '')}\n\n{indent}"
 
 

@@ -77,8 +77,8 @@ def test_inline_marks_are_read_as_what_they_mean(marked: str, expected: str) -> 
             '{{< tabs name="os" >}}\n{{% tab name="Debian" %}}\nUse.\n{{% /tab %}}\n{{< tab "Arch" >}}\nGo.',
             "Debian\n\nUse.\n\nArch\n\nGo.",
         ),
-        ('{% tabs %}\n{% tab title="< 11.1" %}\nUse it.\n{% endtab %}\n{% endtabs %}\nafter', "< 11.1\n\nUse it.\n\nafter"),
-        ("It is written `<Tab>` there.", "It is written <Tab> there."),
+        ('{% tabs %}\n{% tab title="x > 11" %}\nUse it.\n{% endtab %}\n{% endtabs %}\nafter', "x > 11\n\nUse it.\n\nafter"),
+        ("It is `<Tab>` there.\n\n    <Tab> moves\n", "It is <Tab> there.\n\n```\n<Tab> moves\n```"),
         ('=== "Debian"\n\n    Use it.\n\n    ```\n    apt\n    ```\n\nafter', "Debian\n\nUse it.\n\n```\napt\n```\n\nafter"),
         ('??? note "More"\n    Folded.', "More\n\nFolded."),
         (
