@@ -40,6 +40,8 @@ def facts_and_rejected(
         own, near = _own_words(one.quote, page)
         if not own:
             own, near = _own_words(_nearly_copied(one.quote, page), page)
+            if holds_quote(one.quote, one.claim):  # words that the page does not have
+                one = one.model_copy(update={"claim": ""})
         why = "" if own else "its quote is not in the page"
         parts = "".join(sign if sign.isalnum() else " " for sign in own)  # "pg_ctl stop" says as much as three words
         if max(word_count(one.quote), word_count(own), word_count(parts)) < MIN_QUOTE_WORDS:

@@ -174,8 +174,8 @@ def test_a_quoted_row_has_the_header_of_its_table_once() -> None:
 def test_a_slip_in_copying_leaves_the_fact_and_what_is_stored_is_the_pages_own_text(quote: str, own: str) -> None:
     rows = "| 2.11 | Feb 12, 2024 | Ended Apr 29, 2025 | Ended Feb 01, 2026 |\n| 3.0 | Apr 29, 2024 | Ended Jul 15, 2024 | No |"
     text = f"# Ports\n\nThe port of the old server is 5432 unless another one is set in its file. It is kept.\n\n{rows}\n"
-    facts, _ = _found(text, quote)
-    assert [fact.quote for fact in facts] == ([own] if own else [])
+    facts, _ = facts_and_rejected([(Finding(quote=quote, claim=quote), 1.0)], ReadPage("corpus:a", "Ports", "d" * 64, text))
+    assert [(fact.quote, fact.claim) for fact in facts] == ([(own, own)] if own else [])
 
 
 def test_an_altered_quote_and_a_short_one_are_rejected_with_the_reason() -> None:
