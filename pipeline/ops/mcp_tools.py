@@ -166,7 +166,7 @@ class Library:
         ended = replace(known, sessions=tuple(one for one in known.sessions if one.outcome))
         asked = {one: content_stems(one.query) for one in ended.latest().values()}
         alike = [one for one, stems in asked.items() if len(wanted & stems) * 2 > len(wanted)]
-        alike.sort(key=lambda one: jaccard(wanted, asked[one]), reverse=True)
+        alike.sort(key=lambda one: (jaccard(wanted, asked[one]), one.started_at, one.id), reverse=True)
         urls, readers = {page.url for page in found.pages}, dict.fromkeys(page.session for page in found.pages)
         citing = [sessions[name] for name in readers if not urls.isdisjoint(self._cited(name))]
         reports = [one for one in dict.fromkeys([*alike, *citing]) if one.outcome not in ("", "not-found")]
