@@ -268,13 +268,15 @@ def _turn_lines(value: dict[str, Any], turn: Turn) -> list[str]:
 
 
 def open_note_questions(env: RunEnvironment) -> list[AskedLine]:
-    """Return the questions in notes that no talk has answered yet."""
+    """Return the questions in notes that no talk has answered yet; a copy in ``my/`` of a note that was forgotten asks none."""
     lines = asked_lines(env.console.folder / "vault")
     if not lines:
         return []
     asked = [(talk.note, turn.text) for talk in talks_in(env.store) for turn in talk.turns if turn.answer is not None]
     moved = {text for note, text in asked if is_retired(note)}  # now in the report that took over what stood in the note
-    return [line for line in lines if line.text not in moved and (line.note, line.text) not in asked]
+    stones = env.store.tombstones()
+    kept = (line for line in lines if not stones.is_forgotten(line.note.partition(":")[2].partition("/")[0]))
+    return [line for line in kept if line.text not in moved and (line.note, line.text) not in asked]
 
 
 def answer_note_questions(env: RunEnvironment, lines: Sequence[AskedLine]) -> None:

@@ -95,6 +95,11 @@ def test_notes_of_a_forgotten_session_that_a_merge_brings_back_go_and_a_person_s
     assert said(workspace, "build").code == 0
     assert [path for path in notes if path.exists()] == []
     assert ["my words" in path.read_text() for path in (workspace / "vault" / "attic").iterdir()] == [True]
+    (report,) = (text for path, text in notes.items() if "reports" in path.parts)
+    (workspace / "vault" / "my").mkdir(exist_ok=True)
+    (workspace / "vault" / "my" / "copy.md").write_text(report.replace("%% begin notes %%", "%% begin notes %%\nask: Why?", 1))
+    assert said(workspace, "run").code == 0
+    assert not list((workspace / "events").glob("talks/*")), "a copy of what was forgotten asks nothing"
 
 
 def test_a_note_that_a_session_no_longer_makes_and_a_merge_brings_back_goes(workspace: Path) -> None:
