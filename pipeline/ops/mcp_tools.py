@@ -244,11 +244,11 @@ class Library:
         self,
         question: Question,
         mode: Literal["fast", "deep"] = "fast",
-        tags: Tags = (),
-        every: Annotated[str, Field(pattern=r"^([1-9]\d{0,2}d)?$")] = "",  # a language of the schema
+        tags: Tags | None = None,
+        every: Annotated[str, Field(pattern=r"^([1-9]\d{0,2}d)?$")] | None = None,  # a language of the schema
     ) -> Status:
         """Queue a question for the next night, as a full sentence. Every: research it again after so many days, as 7d."""
-        fields: dict[str, Any] = {"mode": mode, "tags": [_TAG, *tags], "budget_usd": _EACH_USD}
+        fields: dict[str, Any] = {"mode": mode, "tags": [_TAG, *(tags or ())], "budget_usd": _EACH_USD}
         query = add_query(self._folder / "queries.yaml", question, _refuse, **fields, **({"every": every} if every else {}))
         return _queued(query)
 
