@@ -17,12 +17,12 @@ from pipeline.domain.summary import COUNTED_OUTCOMES, status_words
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text import translations
-from pipeline.text.cleaning import one_line
+from pipeline.text.cleaning import name_slug, one_line
 from pipeline.text.times import timestamp
 from pipeline.text.wording import bill, duration
 from pipeline.vault.model import LONGEST_ANSWER, Card, Night, VaultModel, batch_of, nights_from, read_card
 from pipeline.vault.note import HOME, Note, View, grouped
-from pipeline.vault.notes.parts import best_link, cited, properties_of, topic_links, topic_of, topic_path
+from pipeline.vault.notes.parts import best_link, cited, properties_of, topic_links, topic_path
 from pipeline.vault.output.escaping import Inert, Link, sentence
 from pipeline.vault.output.templates import shipped
 from pipeline.vault.output.writer import GeneratedFile
@@ -198,7 +198,7 @@ def home_note(model: VaultModel) -> Note:
 
 def topics_of(cards: Iterable[Card]) -> dict[str, tuple[Card, ...]]:
     """Return the cards of each topic by its slug, topics and cards in order; tags with the same slug are one topic."""
-    found = grouped((topic, card) for card in cards for topic in dict.fromkeys(map(topic_of, card.tags)))
+    found = grouped((topic, card) for card in cards for topic in dict.fromkeys(map(name_slug, card.tags)))
     return {topic: tuple(found[topic]) for topic in sorted(found)}
 
 
@@ -238,7 +238,7 @@ def latest(sessions: Sequence[Card]) -> Card:
 
 def topic_title(topic: str, cards: Iterable[Card]) -> str:
     """Return the topic as it was first written."""
-    return next((tag for card in cards for tag in card.tags if topic_of(tag) == topic), topic)
+    return next((tag for card in cards for tag in card.tags if name_slug(tag) == topic), topic)
 
 
 def picture(model: VaultModel, owner: str) -> GeneratedFile:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from pipeline.domain.pages_and_findings import sheet_of
 from pipeline.domain.research_values import EXTRACTIVE, BlockForm, Contradiction, Fact, Paragraph, Perspective, Sentence
@@ -134,20 +133,14 @@ def perspective_name(view: Perspective) -> str:
     return view.name.removeprefix("Gap: ")
 
 
-@lru_cache(maxsize=4_096)  # tags are few, and every session's notes name some
-def topic_of(tag: str) -> str:
-    """Return the topic that a tag stands for, as a slug."""
-    return name_slug(tag)
-
-
 def topic_path(topic: str) -> str:
-    """Return the path of the note of a topic, given by its slug."""
+    """Return the path of the note of a topic, given by the slug of its tag."""
     return f"topics/topic-{topic}"
 
 
 def topic_links(tags: Iterable[str]) -> tuple[Link, ...]:
     """Return the links to the topics of tags, each topic once."""
-    return tuple({topic_of(tag): Link(topic_path(topic_of(tag)), tag) for tag in tags}.values())
+    return tuple({name_slug(tag): Link(topic_path(name_slug(tag)), tag) for tag in tags}.values())
 
 
 def page_place(loaded: LoadedSession, url: str, words: str = "", block: str = "") -> Link | Inert:
@@ -366,7 +359,7 @@ def properties_of(
 ) -> dict[str, Property]:
     """Return a note's properties in their fixed order: the common ones, then ``own``; without None, empty texts and lists."""
     shown = plain(title)
-    tags = [f"research/{kind}", *([f"status/{status}"] if status else []), *(f"topic/{topic_of(topic)}" for topic in topics)]
+    tags = [f"research/{kind}", *([f"status/{status}"] if status else []), *(f"topic/{name_slug(topic)}" for topic in topics)]
     properties: dict[str, Property | Link | None] = {
         "title": shown,
         "kind": kind,
