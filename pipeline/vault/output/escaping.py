@@ -41,7 +41,6 @@ _IN_LABEL = str.maketrans("[]|<>`\\^*$#{}", "()/‹›'/ˆ∗＄＃()")  # signs
 _REPEATED_IN_LABEL = re.compile(r"([%:=~_])\1+")
 _SCHEME_IN_LABEL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]*:/+")
 _HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
-_MAIL = re.compile(r"mailto:[A-Za-z0-9._+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
 _STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _KEPT_IN_URL = "/?&=+,@%-._~:"
 
@@ -130,7 +129,7 @@ def plain(text: str, limit: int = 200) -> str:
 
 
 def address(url: str, words: str = "") -> Inert:
-    """Return a link to ``url`` if it is one of ``http``, ``https`` or ``mailto`` that hides nothing, else its inert text.
+    """Return a link to ``url`` if it is one of ``http`` or ``https`` that hides nothing, else its inert text.
 
     ``words`` are shown instead of the address.
     """
@@ -152,8 +151,6 @@ def web_address(url: str) -> str:
 
     Not followed are other schemes, names before the host (``https://bank.example@evil.example``) and literal IPv6 hosts.
     """
-    if _MAIL.fullmatch(url):
-        return url
     try:
         parts = urlsplit(clean(url).strip())
         host, port = (parts.hostname or "").encode("idna").decode("ascii").lower(), parts.port
@@ -196,8 +193,7 @@ def superscript(number: int, place: int = -1) -> str:
 
 def sentence(text: str) -> str:
     """Return ``text`` with a capital first and a full stop last."""
-    trimmed = text.strip()
-    if not trimmed:
-        return ""
-    ended = trimmed if trimmed[-1] in ".!?…" else trimmed + "."
-    return ended[0].upper() + ended[1:]
+    ended = text.strip()
+    if ended and ended[-1] not in ".!?…":
+        ended += "."
+    return ended[:1].upper() + ended[1:]

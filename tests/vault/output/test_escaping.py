@@ -85,14 +85,13 @@ def test_only_web_addresses_become_links_and_only_one(url: str) -> None:
     safe = escaping.web_address(url)
     assert found.addresses == ((safe,) if safe else ())
     assert _deeds(found) | {"addresses": ()} == _deeds(NOTHING) | {"addresses": ()}
-    assert not safe or re.match(r"(https?://[a-z0-9.-]+(:\d+)?([/?#]|$)|mailto:)", safe)
+    assert not safe or re.match(r"https?://[a-z0-9.-]+(:\d+)?([/?#]|$)", safe)
 
 
-@pytest.mark.parametrize("url", ["https://user@a.example/", "https://a.example:99999/", "//a.example/"])
+@pytest.mark.parametrize("url", ["https://user@a.example/", "https://a.example:99999/", "//a.example/", "mailto:a@b.example"])
 def test_an_address_that_hides_something_is_not_followed(url: str) -> None:
     assert escaping.web_address(url) == ""
-    for sound in ("mailto:a@b.example", "https://a.example/b?q=1#s"):
-        assert escaping.web_address(sound) == sound
+    assert escaping.web_address("https://a.example/b?q=1#s") == "https://a.example/b?q=1#s"
 
 
 def _links_of(value: object) -> list[Link]:
