@@ -23,14 +23,13 @@ Scalar = str | int | float | bool | datetime
 Property = Scalar | tuple[str, ...]
 
 _FENCED = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
-_KEY = re.compile(r"[a-z][a-z0-9_]*")
 # A key at the start of a line, quoted or not; anything else belongs to the key above it.
 _KEY_LINE = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#'"\-\[\]{},&*!|>%@`?:][^:\n]*?)[ \t]*:(?=\s|\Z)""")
 # The property `id`, of a note that the program once made.
 _ID = re.compile(r"^id:[ \t]*[\"']?([a-z]+(?::[A-Za-z0-9][A-Za-z0-9_.:/-]*)?)[\"']?[ \t]*\r?$", re.MULTILINE)
 # What YAML forbids or breaks lines at, and what plugins search for in the raw file: Templater's signs, comments, inline fields.
 _ESCAPED = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]|(?<=[<%])%|%(?=>)|(?<=:):")
-_as_json = json.JSONEncoder(ensure_ascii=False).encode
+as_json = json.JSONEncoder(ensure_ascii=False).encode
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -70,10 +69,8 @@ def emit(properties: Mapping[str, Property]) -> str:
 def _scalar(value: object) -> str:
     if isinstance(value, str):
         return quoted(value)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
+    if isinstance(value, int):  # true and false too
+        return as_json(value)
     if isinstance(value, float) and math.isfinite(value):
         digits = format(Decimal(repr(value)), "f")
         return digits if "." in digits else f"{digits}.0"
@@ -86,8 +83,8 @@ def _scalar(value: object) -> str:
 def quoted(text: str) -> str:
     """Return ``text`` in double quotes, the same to JSON, YAML 1.1 and YAML 1.2; lone surrogates become U+FFFD."""
     if text.isprintable() and "%" not in text and "::" not in text:  # nearly always: nothing to escape
-        return _as_json(text)
-    whole = _as_json(_SURROGATE.sub("\ufffd", text))
+        return as_json(text)
+    whole = as_json(_SURROGATE.sub("\ufffd", text))
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", whole)
 
 
@@ -150,7 +147,6 @@ def by_key(raw: str) -> dict[str, str]:
 
 
 def renamed(raw: str, name: str) -> str:
-    """Return the raw lines of one key under another ``name``."""
+    """Return the raw lines of one key under another ``name``, in quotes."""
     found = _KEY_LINE.match(raw)
-    shown = name if _KEY.fullmatch(name) else quoted(name)
-    return shown + raw[found.end(1) :] if found else raw
+    return quoted(name) + raw[found.end(1) :] if found else raw

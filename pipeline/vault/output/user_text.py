@@ -28,7 +28,6 @@ They are only read here; what is said is recorded by others.
 
 from __future__ import annotations
 
-import json
 import re
 from base64 import urlsafe_b64encode
 from collections import Counter
@@ -48,7 +47,7 @@ from pipeline.system.folders import all_folders
 from pipeline.text.cleaning import one_line
 from pipeline.vault.note import KINDS, OWN_TAGS, OWNED, SHARED_LISTS
 from pipeline.vault.output import frontmatter
-from pipeline.vault.output.frontmatter import Property
+from pipeline.vault.output.frontmatter import Property, as_json
 
 KEPT_HEADING = "## Kept from an earlier template"
 
@@ -63,7 +62,6 @@ _LINE = re.compile(r"%% generated: ([A-Za-z0-9_-]*)\.([A-Za-z0-9_-]*) %%[ \t]*\r
 _TARGET = re.compile(r"\[\[[^\[\]|#\\\n]*(?=[#|\\\]])")
 _SIGNED = sorted(OWNED - set(SHARED_LISTS))
 _LETTERS = 4  # of each line
-_as_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class BlocksMalformed(ValueError):
@@ -170,8 +168,8 @@ def _comparable(value: object) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return repr(float(value))
     if isinstance(value, str | bool | None):
-        return _as_json(value)
-    return _as_json(value.isoformat() if isinstance(value, date) else str(value))
+        return as_json(value)
+    return as_json(value.isoformat() if isinstance(value, date) else str(value))
 
 
 def letters_of(lines: Iterable[bytes]) -> str:
