@@ -230,13 +230,12 @@ class Identity:
         if is_of_session and fresh.owner.replace("session:", "report:") in self._decisions.hidden:
             # The quotes that were found for this report alone are no longer in their sources' notes.
             body = _TO_QUOTE.sub(r"\1", body)
-        if self._links:
-            body = relinked(body, self._links.get, inert)
-            for name, value in properties.items():
-                if isinstance(value, str):
-                    properties[name] = relinked(value, self._links.get)
-                elif isinstance(value, tuple):
-                    properties[name] = tuple(relinked(one, self._links.get) for one in value)
+        body = relinked(body, self._links.get, inert)
+        for name, value in properties.items():
+            if isinstance(value, str):
+                properties[name] = relinked(value, self._links.get)
+            elif isinstance(value, tuple):
+                properties[name] = tuple(relinked(one, self._links.get) for one in value)
         return replace(fresh, path=self.paths[fresh.id], body=body, properties=properties, doubles=self._doubles(fresh.id))
 
     def _files_of(self, note: str) -> list[str]:

@@ -180,7 +180,7 @@ def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
         news=_news(state) if report else None,
         open=tuple(gap.question for gap in unknowns),
         cited=tuple(entry.url for entry in report.references) if report else (),
-        read=_readings(state),
+        read=tuple(_readings(state)),
         last_event=events[-1].id,
     )
 
@@ -246,29 +246,25 @@ def is_lost(source: SourceChange) -> bool:
     return source.url.startswith(DOCUMENTS) and source.reason.endswith(GONE)
 
 
-def _readings(state: SessionState) -> tuple[Reading, ...]:
+def _readings(state: SessionState) -> Iterator[Reading]:
     """A session's readings, one for each page in order."""
     shown, disputed = shown_sources(state), disputed_facts(state)
     references = {entry.url: entry for entry in state.report.references} if state.report else {}
     answering = {name for sentence in (state.report.summary if state.report else ()) for name in sentence.facts}
     borne = (fact if state.bears_claim(fact) else fact.model_copy(update={"claim": ""}) for fact in state.facts.values())
     by_url = grouped((fact.url, fact) for fact in borne)
-    found = []
     for page in state.pages.values():
         facts, reference = by_url.get(page.url, []), references.get(page.url)
         names = [fact.id for fact in facts]
-        found.append(
-            Reading(
-                page=page,
-                number=reference.number if reference else 0,
-                facts=tuple(facts),
-                cited=reference.facts if reference else (),
-                disputed=tuple(name for name in names if name in disputed),
-                answering=tuple(name for name in names if name in answering),
-                shown=page.url in shown,
-            )
+        yield Reading(
+            page=page,
+            number=reference.number if reference else 0,
+            facts=tuple(facts),
+            cited=reference.facts if reference else (),
+            disputed=tuple(name for name in names if name in disputed),
+            answering=tuple(name for name in names if name in answering),
+            shown=page.url in shown,
         )
-    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
