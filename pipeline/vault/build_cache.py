@@ -222,7 +222,8 @@ def with_kept(folder: Path, layout: str, build: Callable[[Kept], T]) -> T:
     """Return what ``build`` does with the file in ``folder``. If that is damaged, it is removed, and computed again.
 
     Raises:
-        SystemRefused: the file cannot be used, written or removed, or another build has it.
+        SystemRefused: the file cannot be used or written, or another build has it.
+        OSError: a damaged file cannot be removed.
     """
     file = folder / FILE
     try:
@@ -232,10 +233,7 @@ def with_kept(folder: Path, layout: str, build: Callable[[Kept], T]) -> T:
         hint = "free some space or allow writing there; you may also delete the file, then all is built again"
         raise SystemRefused(f"{file} cannot be used: {error}", hint=hint) from error
     except sqlite3.DatabaseError:
-        try:
-            file.unlink(missing_ok=True)
-        except OSError as error:
-            raise SystemRefused(f"{file} is damaged and cannot be removed: {error.strerror}", hint="remove it") from error
+        file.unlink(missing_ok=True)
         with closing(Kept(folder, layout)) as kept:
             return build(kept)
 

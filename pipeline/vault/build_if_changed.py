@@ -67,8 +67,6 @@ def build_vault(
             with closing(Tree(vault)) as tree:
                 drift = kept.files.drift(tree)  # a new file may be a note that somebody put back
             if not drift.folders:
-                drift.record({})
-                kept.commit()
                 found = drift.untouched([f"{OWN}/"])  # the queue there may yet get links
                 return BuildReport(unchanged=kept.files.count(), found=found)
         from pipeline.vault.output.templates import Renderer
