@@ -128,8 +128,7 @@ class Build:
             writer.place(placed, sorted(away - {path for one in placed for path in one.former}))
             report = self._record(stale, writer, own)
             self._check_in_place()
-            if not dry:
-                self.kept.commit()
+            self.kept.commit()  # a check has a copy
             return report
         except OSError as error:
             self._check_in_place()
@@ -182,7 +181,7 @@ class Build:
         for night in model.nights:
             yield _small(f"night:{night.date}", night_note(model, night))
         for topic, found in topics_of(cards).items():
-            rows = asked_rows(model, asked.get(f"topic:{topic}", ()), noted)
+            rows = list(asked_rows(model, asked.get(f"topic:{topic}", ()), noted))
             yield _small(f"topic:{topic}", topic_note(model, topic, found, rows))
         if model.nights:
             yield _small("nights:", picture(model, "nights:"))
@@ -209,7 +208,7 @@ class Build:
             wrong=tuple(sorted(one.url for one in rated if one.rating == "wrong" and not one.fact and one.at < card.started_at)),
             archived=card.query_id in model.archived,
             sources={reading.page.url: model.sources[reading.page.url] for reading in card.read},
-            asked=asked_rows(model, asked, {reading.page.url for reading in card.read if reading.shown}),
+            asked=list(asked_rows(model, asked, {reading.page.url for reading in card.read if reading.shown})),
             rated={event.fact: event.rating for event in rated if event.rating},
         )
 

@@ -179,27 +179,23 @@ def cited(model: VaultModel, sentence: CitedText) -> Said:
     return Said(prose(sentence.text) if sentence.prose else sentence.text, tuple(links))
 
 
-def asked_rows(model: VaultModel, turns: Iterable[Turn], noted: Iterable[str]) -> list[View]:
-    """Return what was asked as notes show it, each with the first sentence or passage of its answer, or why there is none.
+def asked_rows(model: VaultModel, turns: Iterable[Turn], noted: Iterable[str]) -> Iterator[View]:
+    """Yield what was asked as notes show it, each with the first sentence or passage of its answer, or why there is none.
 
     ``noted`` are the addresses of the sources that have a note.
     """
-    rows = []
     for turn in turns:
         said, nearest = (turn.answer.sentences, turn.answer.nearest) if turn.answer else ((), ())
         urls = dict.fromkeys(fact.url for fact in turn.cited())
-        rows.append(
-            {
-                "question": one_line(turn.text, 500),
-                "ended": turn.answer is not None,
-                "unjudged": turn.answer is not None and turn.answer.outcome == "passages",
-                "answer": one_line(flat(said[0].text), _ANSWER) if said else "",
-                "nearest": one_line(flat(nearest[0].text), _ANSWER) if nearest else "",
-                "at": turn.at,
-                "sources": tuple(model.sources[url] if url in noted else place_of(url) for url in urls),
-            }
-        )
-    return rows
+        yield {
+            "question": one_line(turn.text, 500),
+            "ended": turn.answer is not None,
+            "unjudged": turn.answer is not None and turn.answer.outcome == "passages",
+            "answer": one_line(flat(said[0].text), _ANSWER) if said else "",
+            "nearest": one_line(flat(nearest[0].text), _ANSWER) if nearest else "",
+            "at": turn.at,
+            "sources": tuple(model.sources[url] if url in noted else place_of(url) for url in urls),
+        }
 
 
 class Citer:
@@ -224,7 +220,7 @@ class Citer:
         going_on = [place for place, one in enumerate(paragraphs) if one.form == "steps" and one.start > 1]
         for place, paragraph in enumerate(paragraphs):
             if paragraph.kind == "passages":
-                found.append(Block(self.passages(paragraph.sentences)))
+                found.append(Block(tuple(self.passages(paragraph.sentences))))
                 continue
             is_code = paragraph.form == "code"
             said = [self.sentence(sentence, is_code=is_code) for sentence in paragraph.sentences]
@@ -264,31 +260,27 @@ class Citer:
             items.append(replace(shown, number=number if begins else 0, nested=own.within == "list"))
         return Block(tuple(items), form)
 
-    def passages(self, sentences: Iterable[Sentence]) -> tuple[Said, ...]:
-        """Return passages, each with the title and headings that it is under."""
-        found: list[Said] = []
+    def passages(self, sentences: Iterable[Sentence]) -> Iterator[Said]:
+        """Yield passages, each with the title and headings that it is under."""
         for sentence in sentences:
             fact = self._state.facts.get(next(iter(sentence.facts), ""))
             if fact is None:
-                found.append(self.sentence(sentence))
+                yield self.sentence(sentence)
                 continue
             mine, page = self._numbers.get(fact.url, 0), self._state.pages.get(fact.url)
             known = [self._state.facts[name] for name in reversed(sentence.facts[1:]) if name in self._state.facts]
             others = {self._numbers.get(other.url, 0): other.id for other in known}
-            found.append(
-                Said(
-                    sentence.text,
-                    (self.citation(fact.id),) if mine else (),
-                    "disputed" if self._loaded.is_disputed(sentence.facts) else "",
-                    is_passage=True,
-                    lead=fact.lead,
-                    place=quote_link(self._sources[fact.url], fact.id, self._trail(fact)),
-                    also=tuple(self.citation(others[number]) for number in sorted(others) if number not in (0, mine)),
-                    date=one_line(page.published, 40) if page else "",
-                    rating=self._loaded.beside.rated.get(fact.id, ""),
-                )
+            yield Said(
+                sentence.text,
+                (self.citation(fact.id),) if mine else (),
+                "disputed" if self._loaded.is_disputed(sentence.facts) else "",
+                is_passage=True,
+                lead=fact.lead,
+                place=quote_link(self._sources[fact.url], fact.id, self._trail(fact)),
+                also=tuple(self.citation(others[number]) for number in sorted(others) if number not in (0, mine)),
+                date=one_line(page.published, 40) if page else "",
+                rating=self._loaded.beside.rated.get(fact.id, ""),
             )
-        return tuple(found)
 
     def _trail(self, fact: Fact) -> str:
         """Where a quote is: its page's title, the headings above it, the page of a PDF."""

@@ -220,7 +220,7 @@ def report_note(loaded: LoadedSession) -> Note:
         "heading": shown(title),
         "query": state.query,
         "since": _since(loaded, citer),
-        "summary": citer.passages(report.summary) if is_passages else tuple(map(citer.sentence, report.summary)),
+        "summary": tuple(citer.passages(report.summary) if is_passages else map(citer.sentence, report.summary)),
         "sections": [
             {"title": shown(section.title), "paragraphs": citer.paragraphs(section.paragraphs)} for section in report.sections
         ],
