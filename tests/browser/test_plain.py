@@ -26,16 +26,12 @@ def test_a_report_can_be_read_and_followed_to_its_quotes_and_back_without_script
     assert page.locator(":target").is_visible()
 
 
-def test_every_list_leads_on_without_scripts(site: Site, visitor: Visitor) -> None:
+def test_every_list_leads_on_without_scripts_and_the_search_says_how_to_find_things(site: Site, visitor: Visitor) -> None:
+    assert "JavaScript" in visitor.open(site.address("search"), scripts=False).locator("main").inner_text()
     page = visitor.open(site.address("list"), scripts=False)
     assert not page.locator(".filter").is_visible()
     visitor.follow(page.locator(".entries a").first)
     assert page.locator("article h1").is_visible()
-
-
-def test_without_scripts_the_search_says_how_to_find_things(site: Site, visitor: Visitor) -> None:
-    page = visitor.open(site.address("search"), scripts=False)
-    assert "JavaScript" in page.locator("main").inner_text()
 
 
 def test_the_policy_holds_for_a_site_in_a_folder_as_well(site: Site, visitor: Visitor) -> None:
@@ -103,8 +99,9 @@ def test_of_several_reports_on_a_question_the_newest_is_shown_and_the_others_and
     assert page.get_by_role("status").inner_text().endswith(" more under the kinds “earlier report” and “worker”")
     page = visitor.pass_by(f"{site.address('search')}?q=power+cut+log&kind=earlier")
     page.locator("#search-results a").first.wait_for()
-    assert page.locator(".results li .facts span").all_inner_texts() == ["earlier report"] * 3
-    assert page.get_by_role("status").inner_text() == "3 notes found"
+    kinds = page.locator(".results li .facts span").all_inner_texts()
+    assert {*kinds} == {"earlier report"}
+    assert page.get_by_role("status").inner_text() == f"{len(kinds)} notes found"
 
 
 REPORT = "reports/2026/which-forms-has-a-report-0f0f"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 
 KINDS = ("home", "report", "session", "worker", "source", "night", "topic", "note", "list", "tags", "search", "404")
 Scheme = Literal["light", "dark"]
-_KIND = re.compile(r'<body class="kind-([a-z0-9]+)"')
 
 
 @dataclass(frozen=True)
@@ -27,18 +25,12 @@ class Site:
     folder: Path
     url: str
 
-    @cached_property
-    def pages(self) -> dict[str, str]:
-        """Each page's path and kind."""
-        kinds = {file: _KIND.findall(file.read_text()) for file in sorted(self.folder.rglob("*.html"))}
-        return {file.relative_to(self.folder).as_posix(): kind for file, (kind,) in kinds.items()}
-
     def address(self, kind: str) -> str:
-        """The address of the first page of a kind that has most to show."""
-        paths = [path for path, its in self.pages.items() if its == kind]
-        assert paths, f"the site has no page of the kind {kind}"
-        fullest = max(paths, key=lambda path: ((self.folder / path).stat().st_size, path))
-        return f"{self.url}/{fullest}"
+        """The address of the page of a kind that has most to show."""
+        files = [file for file in self.folder.rglob("*.html") if f'<body class="kind-{kind}"' in file.read_text()]
+        assert files, f"the site has no page of the kind {kind}"
+        fullest = max(files, key=lambda file: (file.stat().st_size, file))
+        return f"{self.url}/{fullest.relative_to(self.folder).as_posix()}"
 
 
 @dataclass

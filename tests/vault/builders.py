@@ -175,7 +175,7 @@ class Story:
         digest = self.store.objects.put(text.encode()) if text is not None else digest_of(url.encode("utf-8", "replace"))
         rejected = (v.RejectedFact(claim=say("Made up"), quote=say("nowhere"), reason=say("the quote stands in no page")),)
         read = e.PageRead(
-            url=url, title=say(f"Title of {url[-8:]}"), digest=digest, characters=1234, author=say("A. N. Author"),
+            url=url, title=say(f"Title of {url[-8:]}"), digest=digest, characters=1234, author=say("Ada N. Author; Reed, Bo"),
             published=say("2025-02-20"), final_url=url + "/", media_type="text/html",
             notices=self.notices.get(url, ()),
         )  # fmt: skip
@@ -290,10 +290,10 @@ class Workplace:
         given: dict[str, Any] = {"record": self.record, "mode": mode, "documents": self.documents}
         return build_vault(self.store, templates=self.templates, vault=self.vault, state_dir=self.state, **given)
 
-    def record(self, drafts: Sequence[EventBase]) -> None:
-        """Store decisions about notes, in the order in which they were taken."""
-        number = len(self.store.marks(["vault"])) + 1
-        stream, at = f"vault-{number:04d}", f"2026-12-01T02:00:00.{number:03d}Z"
+    def record(self, drafts: Sequence[EventBase], number: int = 0) -> None:
+        """Store decisions about notes, in the order in which they were taken: that of their numbers, where these are given."""
+        number = number or len(self.store.marks(["vault"])) + 1
+        stream, at = f"vault-{number:04d}", f"2026-12-01T02:00:{number / 1000:06.3f}Z"
         events = [stamped(draft, stream, version, "run", f"{stream}-{version}", at) for version, draft in enumerate(drafts, 1)]
         self.store.append(stream, [record_of(event) for event in events], 0)
 

@@ -79,13 +79,6 @@ def bibliography(items: list[dict[str, Any]]) -> list[str]:
     return [str(entry) for entry in made.bibliography()]
 
 
-def test_citeproc_prints_a_bibliography() -> None:
-    (item,) = references([WEB])
-    (printed,) = bibliography([item])
-    assert all(word in printed for word in ("Quill", "2024", "Glass"))
-    assert item["author"] == [{"family": "Quill", "given": "Ada"}, {"family": "Reed", "given": "Bo"}]
-
-
 @given(title=TEXT, author=TEXT, published=st.one_of(TEXT, st.sampled_from(["2024", "2024-05", "May 2024"])))
 @settings(deadline=None, max_examples=60)
 def test_whatever_a_page_calls_itself_its_item_is_read(title: str, author: str, published: str) -> None:

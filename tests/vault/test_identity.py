@@ -115,40 +115,18 @@ def test_a_source_note_counts_no_deleted_report_even_one_that_it_no_longer_names
     assert place.files() == afresh(place, tmp_path / "afresh")
 
 
-def test_a_note_hidden_by_a_command_is_removed_and_a_persons_words_are_set_aside(place: Workplace) -> None:
-    note = place.note("nights/2026-11-21")
-    write_into(note, "my words")
-    place.record([NoteHidden(note="night:2026-11-21")])
-    report = place.build()
-    assert not note.exists()
-    assert "my words" in (place.vault / report.set_aside[0]).read_text()
-    assert place.build().written == ()
-    assert not note.exists()
-
-
-@pytest.mark.parametrize("gone", [".", "reports", "sources"])
-def test_a_deleted_vault_or_folder_of_a_kind_hides_nothing_and_comes_back_byte_for_byte(place: Workplace, gone: str) -> None:
+@pytest.mark.parametrize("gone", [".", "reports", "sources", "../local"])
+def test_a_deleted_vault_cache_or_folder_of_a_kind_hides_nothing_and_all_comes_back_byte_for_byte_in_a_copy_too(
+    place: Workplace, gone: str
+) -> None:
     moved(place, place.note("reports/"), "Good/one.md")
     place.note("workers/").unlink()
     place.build()
     before = place.files()
     shutil.rmtree(place.vault / gone)
-    assert place.build().hidden == ()
-    assert place.files() == before
-
-
-def test_where_a_person_put_notes_is_known_without_a_cache_and_in_a_copy(place: Workplace, tmp_path: Path) -> None:
-    first = moved(place, place.note("reports/"), "Good/one.md")
-    place.note("workers/").unlink()
-    place.build()
-    renamed = moved(place, first, "Better/two.md")
-    before = place.files()
-    shutil.rmtree(place.state)
     report = place.build()
-    assert report.set_aside == ()
-    assert renamed.exists()
-    assert place.files().keys() == before.keys()
-    assert afresh(place, tmp_path / "copy") == place.files()
+    assert report.hidden == report.set_aside == ()
+    assert place.files() == before == afresh(place, place.root / "copy")
 
 
 def test_two_notes_that_change_names_keep_their_words(place: Workplace) -> None:

@@ -14,6 +14,7 @@ from unittest import mock
 import pytest
 
 from pipeline.domain.events.stream_records import Record
+from pipeline.domain.events.upkeep_events import NoteHidden
 from pipeline.errors import ResearchError
 from pipeline.system.files import connect_sqlite
 from pipeline.system.folders import Look, Tree
@@ -23,36 +24,22 @@ from tests.fakes import MemoryStore
 from tests.vault.builders import PAGES, Failing, Story, Workplace, a_store, afresh, change, looks, night
 
 
-class Counting(MemoryStore):
-    """A store that tells which streams were read."""
-
-    def __init__(self, store: MemoryStore) -> None:
-        super().__init__()
-        self.streams, self.objects = store.streams, store.objects
-        self.read: list[str] = []
-
-    def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
-        self.read.append(session_id)
-        return super().load(session_id, after)
-
-
 def test_a_second_build_writes_nothing_reads_nothing_and_renders_nothing(place: Workplace) -> None:
-    place.store = store = Counting(place.store)
     before = looks(place.root)
-    report, rendered = place.build_and_note()
-    assert (store.read, rendered) == ([], ())
+    with mock.patch.object(place.store, "load") as load:
+        report, rendered = place.build_and_note()
+    assert (load.call_count, rendered) == (0, ())
     assert report.unchanged == len(place.files())
     assert report.written == report.removed == report.set_aside == report.problems == ()
     assert looks(place.root) == before
 
 
 def test_a_new_session_costs_its_own_notes_and_those_that_show_it(place: Workplace) -> None:
-    place.store = store = Counting(place.store)
     pages = ("https://other.example/1", "https://other.example/2", PAGES[0])
-    story = Story(store, id="2026-12-01-bees-0b0b", query="Do bees dance?", query_id="bees", date="2026-12-01", pages=pages)
-    story.whole()
-    _, rendered = place.build_and_note()
-    assert set(store.read) == {story.id}
+    story = Story(place.store, id="2026-12-01-bees-0b0b", query="Do bees dance?", query_id="bees", pages=pages).whole()
+    with mock.patch.object(place.store, "load", wraps=place.store.load) as load:
+        _, rendered = place.build_and_note()
+    assert {call.args[0] for call in load.call_args_list} == {story.id}
     rooms = [note.path.partition("/")[0] for note in rendered]
     assert {room: rooms.count(room) for room in sorted(set(rooms))} == {
         "Home": 1, "reports": 1, "sessions": 1, "sources": 3, "topics": 1, "workers": 2,
@@ -277,14 +264,19 @@ def test_notes_that_are_no_longer_made_go_away_with_their_folders(place: Workpla
     assert report.set_aside == ()
 
 
+@pytest.mark.parametrize("is_hidden", [False, True])
 @pytest.mark.parametrize("mine", ["%% begin notes %%\nmine\n", "loose words\n%% begin notes %%\n"])
-def test_a_stale_note_that_someone_wrote_in_moves_to_the_attic(place: Workplace, mine: str) -> None:
+def test_a_stale_or_hidden_note_that_someone_wrote_in_moves_to_the_attic(place: Workplace, mine: str, is_hidden: bool) -> None:
     note = place.vault / "nights/2026-11-21.md"
     change(note, "%% begin notes %%\n", mine)
     edited = note.read_bytes()
-    del place.store.streams["batch-2026-11-21t020000-ab12"]
+    if is_hidden:
+        place.record([NoteHidden(note="night:2026-11-21")])
+    else:
+        del place.store.streams["batch-2026-11-21t020000-ab12"]
     report = place.build()
     assert not note.exists()
+    assert place.build().written == ()
     assert [(place.vault / copy).read_bytes() for copy in report.set_aside] == [edited]
 
 

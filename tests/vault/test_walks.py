@@ -21,7 +21,6 @@ import pytest
 
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.upkeep_events import NoteShown
-from pipeline.domain.session import record_of, stamped
 from pipeline.store.file_store import FileStore
 from pipeline.vault import BuildReport
 from pipeline.vault.build_cache import notes_in
@@ -100,12 +99,10 @@ class Walker(Workplace):
         assert [said for said in report.left_alone if not any(path in said for path in spoilt)] == [], report
         return report
 
-    def record(self, drafts: Sequence[EventBase]) -> None:
-        number, store = self.shared.number(), self.store
-        stream, at = f"vault-{number:06d}", f"2027-01-01T{number // 3600:02d}:{number // 60 % 60:02d}:{number % 60:02d}.000Z"
-        events = [stamped(draft, stream, version, "run", f"{stream}-{version}", at) for version, draft in enumerate(drafts, 1)]
-        store.append(stream, [record_of(event) for event in events], 0)
-        store.release(stream)
+    def record(self, drafts: Sequence[EventBase], number: int = 0) -> None:
+        number = number or self.shared.number()
+        super().record(drafts, number)
+        self.store.release(f"vault-{number:04d}")
 
     def night(self, _note: Path | None = None) -> None:
         number, store = self.shared.number(), self.store

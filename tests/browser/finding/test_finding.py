@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import random
-import sys
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 from pathlib import Path
@@ -103,10 +102,9 @@ def test_the_wanted_page_comes_first(url: str, visitor: Visitor, kept: bool) -> 
             number += 1
             if places[:1] != [1]:
                 missed[f"{one['ask']} {filters or ''}"] = places[0] if places else 99
-    print(f"{number} queries, not first: {missed}", file=sys.stderr)
     assert number >= 38
     assert [words for words, place in missed.items() if place > 3] == []
-    assert len(missed) <= number / 10
+    assert len(missed) <= number / 10, missed
     assert visitor.happened == [] or all("ERR_FILE_NOT_FOUND" in said or "404" in said for said in visitor.happened)
 
 
