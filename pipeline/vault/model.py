@@ -77,7 +77,7 @@ class News:
     Of a new fact, the sentences count that are nearly those of a fact of its source which is gone; else all that were not there.
 
     ``lost`` are the paths of documents that the report before cites and that were deleted or moved since. ``not_shown``,
-    ``now_shown`` and ``called_wrong`` count as in ``Changes``.
+    ``now_shown`` and ``called_wrong`` count as in ``Changes``; ``other_answer``: the passage that comes nearest is one now shown.
     """
 
     since: str
@@ -89,6 +89,7 @@ class News:
     not_shown: int = 0
     now_shown: int = 0
     called_wrong: int = 0
+    other_answer: bool = False
 
     @property
     def count(self) -> int:
@@ -237,8 +238,9 @@ def _news(state: SessionState) -> News | None:
         new = [part.strip() for part in split_sentences(said) if part.strip() not in gone]
         words = " ".join([part for part in new if get_close_matches(part, gone, 1)] or new or [said])
         first.append(one_line(f"… {words}" if len(words) < len(said) else words, LONGEST_ANSWER))
-    shown = len(found.not_shown), len(found.now_shown), found.called_wrong
-    return News(found.since, tuple(first), len(added), len(found.changed), len(found.gone), lost, *shown)
+    nearest = state.report.summary[0].facts if state.report and state.report.summary else ()
+    counts = len(added), len(found.changed), len(found.gone), lost, len(found.not_shown), len(found.now_shown)
+    return News(found.since, tuple(first), *counts, found.called_wrong, not {*nearest}.isdisjoint(found.now_shown))
 
 
 def is_lost(source: SourceChange) -> bool:

@@ -380,7 +380,11 @@ def test_a_passage_left_out_because_it_was_called_wrong_and_the_one_in_its_place
     assert "> - **Called wrong, no longer shown:** 1 passage\n" in second
     assert len(re.findall(r"\*\*Now shown:\*\* The old harbour", second)) == 1
     assert "): 2 passages as before" in second
-    assert re.search(r"What changed\n(.|\n)*[Nn]othing new, 1 left out as wrong, 1 now shown since", said(folder, "digest").out)
+    told = r"What changed\n(.|\n)*{}\s+since"
+    assert re.search(told.format("othing new, 1 left out as wrong, 1 now shown"), said(folder, "digest").out)
+    report.write_text(report.read_text().replace("- [x] wrong, noted", "- [ ] wrong, noted"))
+    night(folder)
+    assert re.search(told.format("nother passage is nearest, 1 no longer shown, 1 now shown"), said(folder, "digest").out)
 
 
 def test_a_passage_of_a_document_that_was_there_unread_is_now_shown_and_one_of_a_later_document_is_new(tmp_path: Path) -> None:

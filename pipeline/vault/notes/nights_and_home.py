@@ -55,11 +55,10 @@ def group_of(status: str, card: Card | None) -> str:
         return "not-found" if status == "not-found" else "failed" if status == "failed" else "open"
     if card and card.outcome == "not-found":  # so a model says, whatever it found
         return "not-found"
-    if card and card.found_at_last:
+    news = card.news if card else None
+    if card and (card.found_at_last or (news and (news.count or news.lost or news.called_wrong or news.other_answer))):
         return "changed"
-    if card and card.news:
-        return "changed" if card.news.count or card.news.lost or card.news.called_wrong else "quiet"
-    return "passages" if card and card.outcome == "passages" else "answered"
+    return "quiet" if news else "passages" if card and card.outcome == "passages" else "answered"
 
 
 def ended_as(status: str, card: Card | None) -> str:
@@ -98,7 +97,8 @@ def news_words(card: Card) -> str:
     counts = {"new": news.added, "changed": news.changed, "gone": news.gone}
     counts |= {"left out as wrong": news.called_wrong, "no longer shown": news.not_shown, "now shown": news.now_shown}
     words = [f"{number:,} {word}" for word, number in counts.items() if number]
-    words = words if news.count or (gone and not words) else ["nothing new", *words]
+    if not news.count and (words or not gone):
+        words = ["another passage is nearest" if news.other_answer else "nothing new", *words]
     return "; ".join(filter(None, (gone, f"{', '.join(words)}{since}" if words else "")))
 
 
