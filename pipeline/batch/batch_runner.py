@@ -35,9 +35,9 @@ from pipeline.engine.stop_and_clock import SIGNALLED, RunContext, ending_at, res
 from pipeline.errors import LogUnwritable, ProviderRefused, ResearchError, SearchFailed, StepError
 from pipeline.ports import EventStore
 from pipeline.research import StepContext
+from pipeline.text.amounts import counted
 from pipeline.text.cleaning import one_line
 from pipeline.text.times import local_zone, next_at, timestamp
-from pipeline.text.wording import counted
 
 FIRST_PAUSE_S = 60.0
 LONGEST_PAUSE_S = 600.0

@@ -17,7 +17,7 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.night_events import Due, MemoryEnded, MemoryStarted, SessionConsolidated
 from pipeline.domain.events.session_events import CallSent, EventBase
 from pipeline.domain.memory import Memory, MemoryIndex, consolidated, cost_of_calls, remember
-from pipeline.domain.pages_and_findings import all_facts
+from pipeline.domain.page_choice import all_facts
 from pipeline.domain.reasoner_questions import EpisodeQuestion
 from pipeline.domain.research_values import Cost, Recalled, Sentence
 from pipeline.domain.session import state_of

@@ -12,17 +12,17 @@ from typing import Any
 
 import click
 
-from pipeline.cli.command_parts import amount, bring_up_to_date, read_sessions, session_named
+from pipeline.cli.arguments_and_builds import amount, bring_up_to_date, read_sessions, session_named
 from pipeline.cli.run_context_and_progress import in_its_night
-from pipeline.cli.run_environment import RunEnvironment, environment_of
+from pipeline.cli.run_inputs import RunEnvironment, environment_of
 from pipeline.config.queue_file import add_query
 from pipeline.config.queue_schema import question_fault
 from pipeline.config.services import reasoner_for
-from pipeline.config.settings import QUEUE_FILE
+from pipeline.config.workspace import QUEUE_FILE
 from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.stream_records import stream_id
 from pipeline.domain.events.talk_events import Scope, TalkOpened
-from pipeline.domain.pages_and_findings import without_fragment
+from pipeline.domain.page_choice import without_fragment
 from pipeline.domain.research_values import EXTRACTIVE
 from pipeline.domain.talk import TalkScope, TalkState, Turn, latest_talk, read_talk, talk_scope
 from pipeline.engine.stop_and_clock import RunContext

@@ -12,10 +12,10 @@ from typing import Any
 from pipeline.batch.memory_consolidation import Consolidated
 from pipeline.batch.memory_consolidation import consolidate as consolidate_sessions
 from pipeline.batch.night_result import account
-from pipeline.cli.command_parts import read_sessions, report_build_problems, try_builds
+from pipeline.cli.arguments_and_builds import read_sessions, report_build_problems, try_builds
 from pipeline.cli.presentation import price
 from pipeline.cli.run_context_and_progress import in_its_night
-from pipeline.cli.run_environment import Request, RunEnvironment
+from pipeline.cli.run_inputs import Request, RunEnvironment
 from pipeline.config.services import reasoner_for
 from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.json_codec import decode_all

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from pipeline.cli.command_parts import (
+from pipeline.cli.arguments_and_builds import (
     bring_site_up_to_date,
     bring_up_to_date,
     bring_vault_up_to_date,
@@ -22,10 +22,10 @@ from pipeline.cli.command_parts import (
     require_workspace,
     session_named,
 )
-from pipeline.config.settings import load_workspace, store_address
+from pipeline.config.workspace import load_workspace, store_address
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console, end
-from pipeline.text.wording import counted
+from pipeline.text.amounts import counted
 from pipeline.vault import Mode
 from pipeline.vault.build_cache import KnownNote, notes_in
 from pipeline.wiring.store_adapters import store_of

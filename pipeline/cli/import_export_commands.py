@@ -12,19 +12,19 @@ from typing import Any
 import click
 import frontmatter
 
-from pipeline.cli.command_parts import bring_up_to_date, bring_vault_up_to_date, require_workspace, session_named
-from pipeline.cli.run_environment import environment_of
+from pipeline.cli.arguments_and_builds import bring_up_to_date, bring_vault_up_to_date, require_workspace, session_named
+from pipeline.cli.run_inputs import environment_of
 from pipeline.config.queue_file import add_query
 from pipeline.config.services import secrets_of
-from pipeline.config.settings import QUEUE_FILE
+from pipeline.config.workspace import QUEUE_FILE
 from pipeline.errors import CommandRefused, SystemRefused, UsageError
 from pipeline.imports.converters import read_all
 from pipeline.imports.recording import record_import
 from pipeline.ops.console_output import Console, end
 from pipeline.system import files
+from pipeline.text.amounts import counted
 from pipeline.text.cleaning import clean, digest_of, one_line, spelling_free
 from pipeline.text.redaction import Redaction
-from pipeline.text.wording import counted
 from pipeline.vault.build_cache import paths_of
 from pipeline.vault.output.escaping import inert
 from pipeline.vault.report_export import cited_sources, converted, page, portable

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from pipeline.cli.command_parts import import_named, latest_session, session_named, workspace_store
+from pipeline.cli.arguments_and_builds import import_named, latest_session, session_named, workspace_store
 from pipeline.cli.presentation import log_line, repair_lines
 from pipeline.domain.events.json_codec import decode, decode_all, encode, refuse_unknown_types
 from pipeline.domain.events.stream_records import KINDS, Record, kind_of
@@ -22,7 +22,7 @@ from pipeline.ops.change_watching import Feed
 from pipeline.ops.citation_audit import Checked, Unsupported, check, check_talk
 from pipeline.ops.console_output import Console, end
 from pipeline.ports import EventStore
-from pipeline.text.wording import counted
+from pipeline.text.amounts import counted
 from pipeline.wiring.store_adapters import repair_log, undecodable, verify_log
 
 LOOK_EVERY_S = 0.5

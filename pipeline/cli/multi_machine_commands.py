@@ -10,18 +10,18 @@ from typing import Any
 import click
 
 from pipeline.batch import session_lifecycle
-from pipeline.cli.command_parts import bring_up_to_date, length, session_named
+from pipeline.cli.arguments_and_builds import bring_up_to_date, length, session_named
 from pipeline.cli.night import join_branches
 from pipeline.cli.run_commands import moment
-from pipeline.cli.run_environment import environment_of
+from pipeline.cli.run_inputs import environment_of
 from pipeline.config.keys import shown_store
 from pipeline.domain.events.session_events import HandoffInitiated
 from pipeline.domain.events.stream_records import KINDS
 from pipeline.errors import CommandRefused, ExitCode, UsageError
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import unattended_run
+from pipeline.text.amounts import counted
 from pipeline.text.cleaning import one_line
-from pipeline.text.wording import counted
 from pipeline.wiring import log_writers
 from pipeline.wiring.log_writers import context_of, copy_log
 from pipeline.wiring.store_adapters import require_psycopg, require_queue

@@ -20,7 +20,7 @@ from pipeline.cli.run_context_and_progress import (
     report_embedding,
     run_async,
 )
-from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, is_recorded
+from pipeline.cli.run_inputs import Decisions, Request, RunEnvironment, is_recorded
 from pipeline.config.services import LOCAL, route_of
 from pipeline.domain.events.json_codec import decode
 from pipeline.domain.events.night_events import BatchEnded, BatchStarted

@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from pipeline.batch.due_queries import archived, decide
-from pipeline.cli.command_parts import import_named, read_sessions, report_left_out, session_named, workspace_store
+from pipeline.cli.arguments_and_builds import import_named, read_sessions, report_left_out, session_named, workspace_store
 from pipeline.cli.presentation import list_lines, listed, show_lines, shown
-from pipeline.config.settings import load_workspace, machine_of
+from pipeline.config.workspace import load_workspace, machine_of
 from pipeline.domain.events.import_events import NOT_CHECKED, Import, import_of
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.upkeep_events import NoteRated
@@ -25,7 +25,7 @@ from pipeline.ops.console_output import Console
 from pipeline.ports import EventStore
 from pipeline.site.paths import encoded, page_of
 from pipeline.text.addresses import readable
-from pipeline.text.wording import counted
+from pipeline.text.amounts import counted
 from pipeline.vault.identity import read_decisions
 from pipeline.vault.model import Card, Night, rated_for
 from pipeline.wiring import vault_and_site

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from pipeline.batch.due_queries import ANNOUNCED, UP_TO_DATE, Decision, Selection, states_of_builds
-from pipeline.cli.command_parts import (
+from pipeline.cli.arguments_and_builds import (
     amount,
     length,
     report_build_problems,
@@ -19,13 +19,13 @@ from pipeline.cli.command_parts import (
     try_builds,
     workspace_store,
 )
-from pipeline.cli.run_environment import Request, RunEnvironment, environment_of, is_recorded, say_reworded
-from pipeline.config.settings import store_address
+from pipeline.cli.run_inputs import Request, RunEnvironment, environment_of, is_recorded, say_reworded
+from pipeline.config.workspace import store_address
 from pipeline.errors import LOG_TROUBLE, ExitCode, NoWorkspace, UsageError, WorkspaceLocked
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import UnattendedRun, last_run, save_last_run, unattended_run
+from pipeline.text.amounts import first_few
 from pipeline.text.times import moment_after
-from pipeline.text.wording import first_few
 from pipeline.vault.output.user_text import asked_lines
 from pipeline.wiring.store_adapters import require_queue
 

@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 from pipeline.batch.batch_runner import SESSIONS_AT_ONCE, Batch, with_limits
 from pipeline.batch.memory_consolidation import Recaller
 from pipeline.batch.night_result import spent_tonight
-from pipeline.cli.command_parts import read_sessions
+from pipeline.cli.arguments_and_builds import read_sessions
 from pipeline.cli.presentation import happened
-from pipeline.cli.run_environment import Decisions, Request, RunEnvironment
+from pipeline.cli.run_inputs import Decisions, Request, RunEnvironment
 from pipeline.config.services import LOCAL, secrets_of
-from pipeline.config.settings import Workspace
+from pipeline.config.workspace import Workspace
 from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.night_events import PassagesEmbedded
 from pipeline.domain.events.session_events import NO_EVIDENCE, EventBase, ResearchFailed, RunStarted
@@ -27,9 +27,9 @@ from pipeline.engine.stop_and_clock import Listener, RunContext, SteadyClock
 from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask
 from pipeline.ops.unattended import UnattendedRun
 from pipeline.research import StepContext
+from pipeline.text.amounts import counted, first_few
 from pipeline.text.cleaning import one_line
 from pipeline.text.redaction import Redaction
-from pipeline.text.wording import counted, first_few
 from pipeline.wiring import log_writers
 from pipeline.wiring.session_adapters import AdapterFactory
 

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import click
 
-from pipeline.cli.command_parts import require_workspace
+from pipeline.cli.arguments_and_builds import require_workspace
 from pipeline.cli.main import refuse_unprintable
 from pipeline.config import workspace_starter
 from pipeline.config.queue_file import add_query
-from pipeline.config.settings import QUEUE_FILE, keys_of, load_workspace
+from pipeline.config.workspace import QUEUE_FILE, keys_of, load_workspace
 from pipeline.config.workspace_starter import update_templates
 from pipeline.errors import most_urgent
 from pipeline.ops.console_output import Console
 from pipeline.ops.cron_and_systemd import keys_out_of_reach, program_of, schedule_lines, schedule_of
 from pipeline.ops.doctor import CheckResult, answers_with_a_model, examine, local_findings, probe
-from pipeline.text.wording import counted
+from pipeline.text.amounts import counted
 from pipeline.wiring.session_adapters import http_of
 
 

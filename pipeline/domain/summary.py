@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from pipeline.system.folders import digest_of_sources
+from pipeline.system.manifest import digest_of_sources
 
 ENDED = frozenset({"complete", "not-found", "failed", "cancelled"})  # the statuses of a session that has ended
 _BESIDE = ("../text/ranking.py",)  # it has types that a state holds

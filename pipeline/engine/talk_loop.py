@@ -14,7 +14,7 @@ from pipeline.domain.budget import announce
 from pipeline.domain.events import talk_events as t
 from pipeline.domain.events.session_events import Answered, CallSent, EventBase
 from pipeline.domain.events.talk_events import MessageAsked
-from pipeline.domain.pages_and_findings import without_fragment
+from pipeline.domain.page_choice import without_fragment
 from pipeline.domain.reasoner_questions import CheckQuestion, PastTurn, Reply, StandAloneQuestion, TalkQuestion, key_of
 from pipeline.domain.research_values import EXTRACTIVE, Cost, Fact, Sentence
 from pipeline.domain.talk import TalkScope, TalkState, TalkStep, Turn, apply, next_step, read_talk

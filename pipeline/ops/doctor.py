@@ -33,7 +33,7 @@ from pipeline.config.services import (
     searches_for,
     server_beside,
 )
-from pipeline.config.settings import Workspace, store_address
+from pipeline.config.workspace import Workspace, store_address
 from pipeline.errors import CorpusUnusable, ExitCode, LogError, Malformed, ProviderRefused, ResearchError, StepError, UsageError
 from pipeline.net.calls_and_replies import Call, Good, Reply, Verdict, judged_by_status
 from pipeline.net.client import HttpClient, Policy
@@ -41,9 +41,9 @@ from pipeline.net.guard import AddressGuard
 from pipeline.search.corpus_files import Corpus
 from pipeline.search.embedding_servers import EmbeddingClient
 from pipeline.search.local_embedder import files_of, missing_packages
+from pipeline.text.amounts import counted
 from pipeline.text.cleaning import one_line
 from pipeline.text.times import moment_of
-from pipeline.text.wording import counted
 from pipeline.wiring import corpus_status
 from pipeline.wiring.session_adapters import client_of, documents_of, web_search_of
 from pipeline.wiring.store_adapters import (

@@ -20,7 +20,7 @@ from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.events.stream_records import FORGETTABLE, Kind, Record, id_digest, import_id, kind_of
 from pipeline.domain.events.upkeep_events import ObjectsPruned, PruneEnded, ResearchPruned, SessionForgotten, SessionPruned
-from pipeline.domain.pages_and_findings import all_facts, contradictions, open_gaps
+from pipeline.domain.page_choice import all_facts, contradictions, open_gaps
 from pipeline.domain.research_values import Cost, Spent
 from pipeline.domain.session import counts_of, models_of, progress, state_of
 from pipeline.domain.session_state import SessionState, cost_of

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from pipeline.domain.events.upkeep_events import Rated
 from pipeline.domain.research_values import Fact, Hit
 from pipeline.text.cleaning import digest_of, normalised, one_line
-from pipeline.text.page_sections import Place
 from pipeline.text.passages import passages, without_open_end
 from pipeline.text.questions import ParsedQuestion, parse_question
 from pipeline.text.quotes import Span
@@ -30,6 +29,7 @@ from pipeline.text.ranking import (
     statistics_of,
     without_twins,
 )
+from pipeline.text.section_choice import Place
 from pipeline.text.words import word_count
 
 _NARROW, _NARROW_WORDS = 3, 300  # passages of a narrow question, and their words in total

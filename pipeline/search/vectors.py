@@ -24,9 +24,9 @@ from typing import Protocol, TypeAlias, TypeVar
 from pipeline.domain.research_values import Cost, FailedSide, total
 from pipeline.errors import ServiceFailed, ServiceUnavailable, StepError
 from pipeline.search.index import Index, Scope, key_of
+from pipeline.text.amounts import counted
 from pipeline.text.cleaning import one_line
 from pipeline.text.redaction import Secret
-from pipeline.text.wording import counted
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")

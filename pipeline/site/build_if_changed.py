@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from pipeline.site.paths import SETTLED, Folders, SiteReport
-from pipeline.system.folders import Drift, all_folders, digest_below, program_id
+from pipeline.system.manifest import Drift, all_folders, digest_below, program_id
 from pipeline.text.cleaning import digest_of
 from pipeline.vault.build_cache import Kept, with_kept
 

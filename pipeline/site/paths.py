@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from pipeline.system.files import read_bytes
-from pipeline.system.folders import Folder
+from pipeline.system.manifest import Folder
 from pipeline.text.cleaning import digest_of
 
 SETTLED = "site"  # the kept entry for what all was made from when a build ended; "" if work was left

@@ -22,7 +22,7 @@ from pipeline.site.page_values import Composer, Layout, Site
 from pipeline.site.paths import HOME, Folders, SiteReport, page_of, read
 from pipeline.site.vault_reading import Notes, Record, body_of, read_note, unpacked
 from pipeline.system.files import write_new
-from pipeline.system.folders import EMPTY, NO_FOLDER, TOO_DEEP, Drift, Folder, Look, all_folders, folder_of, is_seen, program_id
+from pipeline.system.manifest import EMPTY, NO_FOLDER, TOO_DEEP, Drift, Folder, Look, all_folders, folder_of, is_seen, program_id
 from pipeline.text.cleaning import digest_of, one_line
 from pipeline.text.translations import in_all_languages
 from pipeline.vault.build_cache import Kept

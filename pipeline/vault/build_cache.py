@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 
 from pipeline.errors import SystemRefused
 from pipeline.system.files import connect_sqlite
-from pipeline.system.folders import Drift, Folder, Look, Manifest, Tree, all_folders, folder_of
+from pipeline.system.manifest import Drift, Folder, Look, Manifest, Tree, all_folders, folder_of
 
 T = TypeVar("T")
 OWN = "my"  # the folder of the vault for a person's own notes

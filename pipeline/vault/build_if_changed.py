@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from pipeline.domain.summary import fold_id
 from pipeline.ports import EventStore
 from pipeline.system.files import read_bytes, write
-from pipeline.system.folders import Tree, digest_below, program_id
+from pipeline.system.manifest import Tree, digest_below, program_id
 from pipeline.text.cleaning import digest_of
 from pipeline.vault.build_cache import FILE, OWN, SETTLED, BuildReport, Kept, with_kept
 

@@ -21,7 +21,7 @@ from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.stream_records import Tombstones
 from pipeline.domain.events.upkeep_events import NoteHidden, NoteMoved, NoteShown, Ratings
 from pipeline.ports import EventStore
-from pipeline.system.folders import Obstacle, Tree, all_folders, is_seen
+from pipeline.system.manifest import Obstacle, Tree, all_folders, is_seen
 from pipeline.text.cleaning import digest_of
 from pipeline.text.without_hidden_notes import targets_of, without_blocks
 from pipeline.vault.build_cache import ATTIC, OWN, Files, Kept, KnownNote

@@ -26,7 +26,7 @@ from pipeline.domain.talk import Turn
 from pipeline.errors import LogError, SystemRefused, TemplateInvalid
 from pipeline.ports import EventStore
 from pipeline.system.files import read_bytes
-from pipeline.system.folders import Tree
+from pipeline.system.manifest import Tree
 from pipeline.text.addresses import path_of
 from pipeline.text.cleaning import digest_of, one_line
 from pipeline.vault.build_cache import OWN, SETTLED, BuildReport, Kept, KnownNote
@@ -35,7 +35,7 @@ from pipeline.vault.model import Beside, Card, Values, VaultModel, asked_by_owne
 from pipeline.vault.note import ID, Kind, Note, block_id, grouped
 from pipeline.vault.notes.nights_and_home import home_note, night_note, picture, topic_note, topics_of
 from pipeline.vault.notes.parts import asked_rows, best_link
-from pipeline.vault.notes.research import file_of, import_note, report_note, session_note, source_note, worker_note
+from pipeline.vault.notes.reports_and_sources import file_of, import_note, report_note, session_note, source_note, worker_note
 from pipeline.vault.output.templates import Renderer
 from pipeline.vault.output.user_text import marked, rating_of
 from pipeline.vault.output.writer import GeneratedFile, VaultWriter, note_id, signed

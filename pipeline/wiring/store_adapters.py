@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from pipeline.config.keys import Keys, shown_store
 from pipeline.config.queue_schema import Settings
-from pipeline.config.settings import store_address, store_password
+from pipeline.config.workspace import store_address, store_password
 from pipeline.domain.events.stream_records import Branch, Record
 from pipeline.errors import LogDamaged, LogError, SchemaTooNew, UsageError
 from pipeline.ports import EventStore

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pipeline.batch.session_index import read_all
 from pipeline.config import workspace_starter
-from pipeline.config.settings import Workspace
 from pipeline.config.vault_queue import QUEUE_NOTE, linked
+from pipeline.config.workspace import Workspace
 from pipeline.domain.summary import Summary
 from pipeline.errors import SystemRefused, TemplateInvalid, UsageError
 from pipeline.site import build_if_changed as site
 from pipeline.site.paths import Folders, SiteReport
-from pipeline.system.folders import Obstacle, Tree
+from pipeline.system.manifest import Obstacle, Tree
 from pipeline.text.cleaning import spelling_free
 from pipeline.vault import BuildReport, build_vault
 from pipeline.vault.build_cache import hidden_notes, paths_of

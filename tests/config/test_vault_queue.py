@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.config.queue_schema import Query
-from pipeline.config.settings import load_workspace
 from pipeline.config.vault_queue import QUEUE_NOTE, linked, questions_in, tasks_in
+from pipeline.config.workspace import load_workspace
 
 
 def vault_of(folder: Path, queue: str) -> Path:

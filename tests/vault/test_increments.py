@@ -17,7 +17,7 @@ from pipeline.domain.events.stream_records import Record
 from pipeline.domain.events.upkeep_events import NoteHidden
 from pipeline.errors import ResearchError
 from pipeline.system.files import connect_sqlite
-from pipeline.system.folders import Look, Tree
+from pipeline.system.manifest import Look, Tree
 from pipeline.vault.build_cache import FILE
 from pipeline.vault.note import KINDS
 from tests.fakes import MemoryStore

@@ -43,7 +43,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from pipeline.system.files import read_bytes
-from pipeline.system.folders import all_folders
+from pipeline.system.manifest import all_folders
 from pipeline.text.cleaning import one_line
 from pipeline.vault.note import KINDS, OWN_TAGS, OWNED, SHARED_LISTS
 from pipeline.vault.output import frontmatter

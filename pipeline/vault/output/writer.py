@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import compress
 
-from pipeline.system.folders import Look, Obstacle, Tree
+from pipeline.system.manifest import Look, Obstacle, Tree
 from pipeline.text.cleaning import digest_of
 from pipeline.vault.build_cache import ATTIC, BuiltFile, Files
 from pipeline.vault.output import user_text

@@ -11,10 +11,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.batch.due_queries import ANYWHERE, Decision, Selection, archived, decide
-from pipeline.cli.command_parts import read_sessions
+from pipeline.cli.arguments_and_builds import read_sessions
 from pipeline.config.keys import Keys
 from pipeline.config.services import Documents, config_for
-from pipeline.config.settings import Workspace, keys_of, load_workspace, machine_of
+from pipeline.config.workspace import Workspace, keys_of, load_workspace, machine_of
 from pipeline.domain.events.stream_records import begin_of, is_about, kind_of
 from pipeline.ops.console_output import Console
 from pipeline.ports import EventStore
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pipeline.domain.budget import Budget
     from pipeline.domain.research_values import Cost, ResearchConfig
 
-_log = logging.getLogger("pipeline.cli.run_environment")
+_log = logging.getLogger("pipeline.cli.run_inputs")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.system.folders import Drift, Folder, Look, Manifest, all_folders, digest_below, look, program_id, sources
+from pipeline.system.manifest import Drift, Folder, Look, Manifest, all_folders, digest_below, look, program_id, sources
 
 
 def _look_of(path: Path) -> Look:

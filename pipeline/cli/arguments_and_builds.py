@@ -14,19 +14,19 @@ from typing import Any, Literal, NamedTuple
 import click
 
 from pipeline.batch.session_index import SessionIndex, read_all
-from pipeline.config.settings import QUEUE_FILE, Workspace, load_workspace, store_address
+from pipeline.config.workspace import QUEUE_FILE, Workspace, load_workspace, store_address
 from pipeline.domain.events.stream_records import kind_of
 from pipeline.errors import ExitCode, NoWorkspace, ResearchError, SessionUnknown
 from pipeline.ops.console_output import PRINTED, Console, note_damage
 from pipeline.ports import EventStore
+from pipeline.text.amounts import first_few
 from pipeline.text.cleaning import digest_of
 from pipeline.text.times import length_of
-from pipeline.text.wording import first_few
 from pipeline.vault import BuildReport, Mode
 from pipeline.wiring import vault_and_site
 from pipeline.wiring.store_adapters import store_of, summaries_of
 
-_log = logging.getLogger("pipeline.cli.command_parts")
+_log = logging.getLogger("pipeline.cli.arguments_and_builds")
 
 
 def read_sessions(console: Console, store: EventStore, *, read_only: bool = False, again: bool = False) -> SessionIndex:

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
+from pipeline.text.amounts import counted
 from pipeline.text.cleaning import one_line, tokens
 from pipeline.text.quotes import Span
-from pipeline.text.wording import counted
 
 _AROUND = 1  # sections on each side of one in which something was found
 OMITTED = "[…]"
