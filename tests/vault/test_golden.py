@@ -92,7 +92,9 @@ def of_all_forms(store: MemoryStore) -> Story:
             Paragraph(sentences=(said("rest", basis="derived"),), form="code"),
         ),
         "Items": (
-            Paragraph(sentences=(said("One."), said("Then.", basis="derived", within="item"), said("Two.")), form="bullets"),
+            Paragraph(sentences=(said("One."), said("Then.", basis="derived", within="item"), said("Two:")), form="bullets"),
+            Paragraph(sentences=(said("two"),), form="code"),
+            Paragraph(sentences=(said("Three."),), form="bullets"),
             Paragraph(sentences=(said("`a::b` or (`c::d`)."), said("Thus.", basis="derived"))),
         ),
         "A table": (

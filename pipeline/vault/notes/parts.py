@@ -232,10 +232,10 @@ class Citer:
                 one.basis in ("quoted", before[0].basis) and {*one.facts} <= {*before[0].facts} for one in paragraph.sentences
             ):
                 said = [replace(one, citations=(), derived=False) for one in said]
-            follows_steps = bool(found) and (found[-1].form == "steps" or found[-1].inside)
+            follows = bool(found) and (found[-1].inside or found[-1].form == "steps" or (is_code and found[-1].form == "bullets"))
             is_between = paragraph.form in ("paragraph", "bullets") and any(place < later for later in going_on)
             block = self._block(paragraph, said)
-            found.append(replace(block, inside=follows_steps and (is_code or is_between)))
+            found.append(replace(block, inside=follows and (is_code or is_between)))
         return tuple(found)
 
     def _block(self, paragraph: Paragraph, said: list[Said]) -> Block:
