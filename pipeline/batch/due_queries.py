@@ -257,7 +257,7 @@ class _Rhythm:
     def _first_of_row(self, last: Summary, nights: int) -> date:
         """Return the night of the first of the sessions that followed each other on the question of ``last``.
 
-        A row begins anew after a session less than half of the interval before: one was asked for, or the interval was another.
+        A new row begins after a session less than half of the interval before: one was asked for, or the interval was another.
         """
         one, night = last, night_of(moment_of(last.started_at), self.zone)
         while (one := self.sessions.get(one.previous_session, last)) is not last and same_question(one.query, last.query):

@@ -165,7 +165,10 @@ def read_html(source: str, name: str, *, all_is_content: bool = False) -> Page:
 
 
 def _name_tabs(tree: LexborHTMLParser) -> None:
-    """Write the roles of tabs and panels where labels stand in an element of their own, and as many panels in the next one."""
+    """Write the roles of tabs and panels where labels stand in an element of their own, and as many panels in the next one.
+
+    A page with more than some hundred labels is made to take time: of these the others stay as they are.
+    """
     groups = {label.parent.mem_id: label.parent for label in tree.css("label[for]")[:300] if label.parent is not None}
     for group in groups.values():
         beside = group.next

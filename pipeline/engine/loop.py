@@ -134,9 +134,8 @@ class _SessionLoop:
         cap = reached_cap(self._state, self._context, self._spent)
         if cap is None:
             return True
-        if self._tasks or (
-            cap.cap != "time" and not self._state.facts
-        ):  # without a fact there is nothing to write: tomorrow, then
+        # Without a fact there is nothing to write: tomorrow, then.
+        if self._tasks or (cap.cap != "time" and not self._state.facts):
             spent = self._spent
             if spent is None and cap.cap == "usd":
                 message = f"the query's budget of {cap.limit} USD ({SET_BY['query']}) is spent, and nothing was found yet"

@@ -37,8 +37,8 @@ _LATER_TOKENS = 6_000  # in a later one; a good half of the window if that is le
 # In that of the gaps, and more for each iteration after the first; of one page, as long as there is room.
 _GAP_TOKENS, _GAP_MORE, _GAP_PAGE_TOKENS = 8_000, 2_000, 400
 # Of facts and the pages of the gaps together, for each reading before; at least of these pages. What is found is paid for twice
-# more, to be written from and checked: six fast sessions took 30,000 to 33,600 tokens of four characters, not 31,000 to 37,600,
-# and of 120 lines that matter 91 were shown, not 92.
+# more, to be written from and checked: six fast sessions, replayed, took 30,000 to 33,600 tokens of four characters, not 31,000
+# to 37,600, and of 120 lines that matter 91 were shown, not 92.
 _FOUND_TOKENS, _LEAST_GAP_TOKENS = 10_000, 2_000
 # Of a gap's room, of a page that the last reading searched for: of 15 answers 13 are shown, not 12. With half for one of which it
 # named several sections, 130 lines that matter of 160, not 129, and 77 of the 90 that matter most, not 75.

@@ -124,7 +124,7 @@ def _strangers(text: str, quoted: str, known: str) -> list[str]:
         for word, first in zip(plain, begins, strict=True)
         if _is_name(word.strip(_AROUND), ordinary=first or nouns or word.startswith(_MARKS))
     ]
-    strange = list(dict.fromkeys(word.strip(_AROUND) for word in named if _joined(re.sub("['’]s$", "", word)) not in known))
+    strange = list(dict.fromkeys(word.strip(_AROUND) for word in named if _joined(word) not in known))
     initials = "".join(word[0] for word in strange)
     return [] if len(strange) > 1 and initials.isupper() and initials in quoted.split() else strange[:_MOST_NAMED]
 
