@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from pipeline.store.segments import ZEROS, seal
+from pipeline.store.record_chain import ZEROS, seal
 from tests.recorded import SMALL, recorded
 
 FIRST_DAY = datetime(2020, 1, 1, 2, 15, tzinfo=UTC)

@@ -33,7 +33,7 @@ from pipeline.search.providers import Brave
 from pipeline.store.nights import PostgresNights
 from pipeline.store.postgres import PostgresStore
 from pipeline.store.postgres_database import Database, check_schema, migrate
-from pipeline.store.segments import ZEROS, seal
+from pipeline.store.record_chain import ZEROS, seal
 from pipeline.text.times import moment_of
 from pipeline.wiring.store_adapters import store_of
 from tests.integration.stage import KEYS, queue_text

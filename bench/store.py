@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pipeline.domain.events.stream_records import Record
 from pipeline.store.file_store import FileStore
-from pipeline.store.segments import ZEROS, parse, seal
+from pipeline.store.record_chain import ZEROS, parse, seal
 
 ROUNDS = 300
 CHAIN = 2_000

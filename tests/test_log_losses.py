@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.store import objects
-from pipeline.store.segments import ZEROS, seal
+from pipeline.store.record_chain import ZEROS, seal
 from tests.commanding import said, workspace_in
 from tests.forking import Command
 

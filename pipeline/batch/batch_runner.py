@@ -31,12 +31,12 @@ from pipeline.domain.session import ResearchSession
 from pipeline.domain.session_state import SessionState, cost_of
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import StreamLog, new_stream
-from pipeline.engine.stop_and_clock import SIGNALLED, RunContext, ending_at, reserved_for_writing
+from pipeline.engine.run_context import SIGNALLED, RunContext, ending_at, reserved_for_writing
 from pipeline.errors import LogUnwritable, ProviderRefused, ResearchError, SearchFailed, StepError
 from pipeline.ports import EventStore
 from pipeline.research import StepContext
-from pipeline.text.amounts import counted
 from pipeline.text.cleaning import one_line
+from pipeline.text.humanize import counted
 from pipeline.text.times import local_zone, next_at, timestamp
 
 FIRST_PAUSE_S = 60.0

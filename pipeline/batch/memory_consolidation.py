@@ -14,17 +14,17 @@ from dataclasses import dataclass, field
 from pipeline.config.queue_schema import Query
 from pipeline.domain.budget import announce
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.night_events import Due, MemoryEnded, MemoryStarted, SessionConsolidated
 from pipeline.domain.events.session_events import CallSent, EventBase
+from pipeline.domain.events.upkeep_events import Due, MemoryEnded, MemoryStarted, SessionConsolidated
 from pipeline.domain.memory import Memory, MemoryIndex, consolidated, cost_of_calls, remember
-from pipeline.domain.page_choice import all_facts
+from pipeline.domain.page_choice_and_findings import all_facts
 from pipeline.domain.reasoner_questions import EpisodeQuestion
 from pipeline.domain.research_values import Cost, Recalled, Sentence
 from pipeline.domain.session import state_of
 from pipeline.domain.session_state import SessionState
 from pipeline.domain.summary import Summary
 from pipeline.engine.recorder import StreamLog, failed, new_stream
-from pipeline.engine.stop_and_clock import RunContext
+from pipeline.engine.run_context import RunContext
 from pipeline.errors import BudgetSpent, LogError, LogUnwritable, ProviderRefused, StepError
 from pipeline.ports import EventStore, Reasoner
 from pipeline.text.cleaning import digest_of

@@ -19,8 +19,8 @@ from pipeline.domain.events.stream_records import kind_of
 from pipeline.errors import ExitCode, NoWorkspace, ResearchError, SessionUnknown
 from pipeline.ops.console_output import PRINTED, Console, note_damage
 from pipeline.ports import EventStore
-from pipeline.text.amounts import first_few
 from pipeline.text.cleaning import digest_of
+from pipeline.text.humanize import first_few
 from pipeline.text.times import length_of
 from pipeline.vault import BuildReport, Mode
 from pipeline.wiring import vault_and_site

@@ -13,8 +13,8 @@ from typing import Any
 import click
 
 from pipeline.cli.arguments_and_builds import amount, bring_up_to_date, read_sessions, session_named
-from pipeline.cli.run_context_and_progress import in_its_night
 from pipeline.cli.run_inputs import RunEnvironment, environment_of
+from pipeline.cli.run_setup_and_progress import in_its_night
 from pipeline.config.queue_file import add_query
 from pipeline.config.queue_schema import question_fault
 from pipeline.config.services import reasoner_for
@@ -22,10 +22,10 @@ from pipeline.config.workspace import QUEUE_FILE
 from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.stream_records import stream_id
 from pipeline.domain.events.talk_events import Scope, TalkOpened
-from pipeline.domain.page_choice import without_fragment
+from pipeline.domain.page_choice_and_findings import without_fragment
 from pipeline.domain.research_values import EXTRACTIVE
 from pipeline.domain.talk import TalkScope, TalkState, Turn, latest_talk, read_talk, talk_scope
-from pipeline.engine.stop_and_clock import RunContext
+from pipeline.engine.run_context import RunContext
 from pipeline.engine.talk_loop import TalkContext, TalkLog, answer_question, finish_question
 from pipeline.errors import ExitCode, ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import PRINTED, Console, end
@@ -37,7 +37,7 @@ from pipeline.text.ranking import page_origin
 from pipeline.text.times import timestamp
 from pipeline.vault.identity import is_retired
 from pipeline.vault.output.user_text import AskedLine, asked_lines
-from pipeline.wiring.log_writers import context_of
+from pipeline.wiring.run_context_and_decisions import context_of
 from pipeline.wiring.session_adapters import AdapterFactory
 from pipeline.wiring.vault_and_site import source_notes
 

@@ -14,8 +14,8 @@ from pipeline.batch.memory_consolidation import consolidate as consolidate_sessi
 from pipeline.batch.night_result import account
 from pipeline.cli.arguments_and_builds import read_sessions, report_build_problems, try_builds
 from pipeline.cli.presentation import price
-from pipeline.cli.run_context_and_progress import in_its_night
 from pipeline.cli.run_inputs import Request, RunEnvironment
+from pipeline.cli.run_setup_and_progress import in_its_night
 from pipeline.config.services import reasoner_for
 from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.json_codec import decode_all
@@ -26,7 +26,7 @@ from pipeline.errors import LogDamaged, LogError, UsageError
 from pipeline.ops.console_output import PRINTED, Console
 from pipeline.ops.unattended import save_last_run
 from pipeline.vault.output.user_text import asked_lines
-from pipeline.wiring import log_writers, vault_and_site
+from pipeline.wiring import run_context_and_decisions, vault_and_site
 from pipeline.wiring.session_adapters import AdapterFactory
 
 _log = logging.getLogger("pipeline.cli.batch_end")
@@ -57,7 +57,7 @@ def finish_batch(env: RunEnvironment, batch: str, end: datetime | None = None, *
         # The batch's stream records them. Then one more build is made, as the note of the batch shows them.
         failed = [VaultFailed(reason=one.reason, exit_code=one.exit_code, part=one.part) for one in problems]
         with suppress(LogError):  # a disk that cannot be written was reported already
-            StreamLog(env.store, log_writers.context_of(env.workspace), batch, events[-1].version).record(*failed)
+            StreamLog(env.store, run_context_and_decisions.context_of(env.workspace), batch, events[-1].version).record(*failed)
         env.store.release(batch)
         events += failed
         report_build_problems(env.console, try_builds(env.console, env.workspace) or problems)
@@ -91,7 +91,7 @@ def consolidate_now(env: RunEnvironment, deadline: datetime | None = None, *, as
     Raises:
         LogError: the memory's stream cannot be written.
     """
-    context = replace(log_writers.context_of(env.workspace), deadline=deadline)
+    context = replace(run_context_and_decisions.context_of(env.workspace), deadline=deadline)
     sessions, settings = read_sessions(env.console, env.store, again=True).sessions, env.workspace.queue.settings
     model, problems = EXTRACTIVE, []
     if asks_model and settings.memory == "model":

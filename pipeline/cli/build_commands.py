@@ -25,7 +25,7 @@ from pipeline.cli.arguments_and_builds import (
 from pipeline.config.workspace import load_workspace, store_address
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console, end
-from pipeline.text.amounts import counted
+from pipeline.text.humanize import counted
 from pipeline.vault import Mode
 from pipeline.vault.build_cache import KnownNote, notes_in
 from pipeline.wiring.store_adapters import store_of
@@ -85,7 +85,7 @@ def serve(console: Console, port: int, host: str, poll: bool) -> None:
     in a network that you trust.
     """
     from pipeline.site.serve import Server
-    from pipeline.wiring.log_writers import rate
+    from pipeline.wiring.run_context_and_decisions import rate
 
     require_workspace(console.folder)
     server = Server(console.folder / "site", port, host, partial(rate, console.folder))
@@ -155,7 +155,7 @@ def hide(console: Console, names: tuple[str, ...], undo: bool, everything: bool)
     wrote in it moves to vault/attic. The research stays in the log. Without NOTE, the hidden notes are listed.
     """
     from pipeline.domain.events.upkeep_events import NoteHidden, NoteShown
-    from pipeline.wiring.log_writers import record_decisions
+    from pipeline.wiring.run_context_and_decisions import record_decisions
 
     require_workspace(console.folder)
     if everything and (names or not undo):

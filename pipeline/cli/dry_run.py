@@ -12,14 +12,14 @@ from pipeline.batch.batch_runner import ends_at
 from pipeline.batch.due_queries import ANNOUNCED, Decision, split_at_limit
 from pipeline.batch.session_lifecycle import adopted_config, has_work_left
 from pipeline.cli.arguments_and_builds import report_left_out
-from pipeline.cli.run_context_and_progress import sessions_at_once
 from pipeline.cli.run_inputs import Request, RunEnvironment, environment_of, say_reworded
+from pipeline.cli.run_setup_and_progress import sessions_at_once
 from pipeline.config.services import LOCAL, SearchChoice, search_for
 from pipeline.domain.session import ResearchSession
 from pipeline.ops.console_output import Console
 from pipeline.research.page_reading import expected
-from pipeline.text.amounts import first_few, money
 from pipeline.text.cleaning import one_line
+from pipeline.text.humanize import first_few, money
 from pipeline.text.times import timestamp
 from pipeline.wiring import corpus_status
 from pipeline.wiring.session_adapters import AdapterFactory

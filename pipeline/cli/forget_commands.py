@@ -11,8 +11,8 @@ import click
 from pipeline.batch.memory_consolidation import due_sessions, read_memory
 from pipeline.cli.arguments_and_builds import bring_up_to_date, import_named, length, read_sessions, session_named
 from pipeline.cli.batch_end import consolidate_now, print_failures
-from pipeline.cli.run_context_and_progress import in_its_night
 from pipeline.cli.run_inputs import environment_of
+from pipeline.cli.run_setup_and_progress import in_its_night
 from pipeline.config.queue_schema import FOREVER
 from pipeline.domain.events.stream_records import id_digest
 from pipeline.domain.session import ResearchSession
@@ -20,8 +20,8 @@ from pipeline.errors import UsageError
 from pipeline.ops import forgetting
 from pipeline.ops.console_output import Console, end
 from pipeline.search.index import remove_index
-from pipeline.text.amounts import counted
-from pipeline.wiring.log_writers import context_of
+from pipeline.text.humanize import counted
+from pipeline.wiring.run_context_and_decisions import context_of
 from pipeline.wiring.store_adapters import index_file, lock_of
 
 if TYPE_CHECKING:

@@ -22,14 +22,14 @@ from pipeline.imports.converters import read_all
 from pipeline.imports.recording import record_import
 from pipeline.ops.console_output import Console, end
 from pipeline.system import files
-from pipeline.text.amounts import counted
 from pipeline.text.cleaning import clean, digest_of, one_line, spelling_free
+from pipeline.text.humanize import counted
 from pipeline.text.redaction import Redaction
 from pipeline.vault.build_cache import paths_of
 from pipeline.vault.output.escaping import inert
 from pipeline.vault.report_export import cited_sources, converted, page, portable
 from pipeline.vault.report_export import references as csl_items
-from pipeline.wiring.log_writers import context_of
+from pipeline.wiring.run_context_and_decisions import context_of
 from pipeline.wiring.store_adapters import lock_of, store_of
 from pipeline.wiring.vault_and_site import report_of
 

@@ -22,7 +22,7 @@ from pipeline.ops.change_watching import Feed
 from pipeline.ops.citation_audit import Checked, Unsupported, check, check_talk
 from pipeline.ops.console_output import Console, end
 from pipeline.ports import EventStore
-from pipeline.text.amounts import counted
+from pipeline.text.humanize import counted
 from pipeline.wiring.store_adapters import repair_log, undecodable, verify_log
 
 LOOK_EVERY_S = 0.5

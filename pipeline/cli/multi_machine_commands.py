@@ -20,10 +20,10 @@ from pipeline.domain.events.stream_records import KINDS
 from pipeline.errors import CommandRefused, ExitCode, UsageError
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import unattended_run
-from pipeline.text.amounts import counted
 from pipeline.text.cleaning import one_line
-from pipeline.wiring import log_writers
-from pipeline.wiring.log_writers import context_of, copy_log
+from pipeline.text.humanize import counted
+from pipeline.wiring import store_adapters
+from pipeline.wiring.run_context_and_decisions import context_of
 from pipeline.wiring.store_adapters import require_psycopg, require_queue
 
 LONGEST_LEASE = timedelta(minutes=5)  # a night that is over waits for so long for a session without a sign of life
@@ -40,7 +40,7 @@ def merge(console: Console, directory: Path | None, check: bool) -> None:
     """
     env = environment_of(console)
     with unattended_run(console, "research merge") as run, run.lock(None):
-        copied = copy_log(console.folder, directory, check=check)
+        copied = store_adapters.copy_log(console.folder, directory, check=check)
         branched = sorted(env.store.branched(env.store.marks(KINDS)))
         merged = {} if check else join_branches(console, env.store, branched)
         code = 1 if check and (branched or copied.segments) else 0
@@ -130,7 +130,7 @@ def copy_store(console: Console, source: str, target: str, check: bool) -> None:
 
     Every record is verified first. What is there already is not copied again.
     """
-    report = log_writers.copy_store(console.folder, source, target, check=check)
+    report = store_adapters.copy_store(console.folder, source, target, check=check)
     begin, to = (shown_store(name) if "://" in name else name for name in (source, target))
     refused, has_copied = _say_refused(console, report), bool(report.streams or report.objects)
     lines = [f"{_copied(report, check=check) if has_copied else 'nothing to copy'} from {begin} to {to}"]

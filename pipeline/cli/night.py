@@ -11,7 +11,8 @@ from pipeline.batch.batch_runner import ends_at
 from pipeline.batch.night_result import BatchResult
 from pipeline.cli.batch_end import answer_what_notes_ask, finish_batch
 from pipeline.cli.presentation import counts_line, happened, outcome_lines, troubles_of
-from pipeline.cli.run_context_and_progress import (
+from pipeline.cli.run_inputs import Decisions, Request, RunEnvironment, is_recorded
+from pipeline.cli.run_setup_and_progress import (
     Lines,
     batch_of,
     context_of,
@@ -20,7 +21,6 @@ from pipeline.cli.run_context_and_progress import (
     report_embedding,
     run_async,
 )
-from pipeline.cli.run_inputs import Decisions, Request, RunEnvironment, is_recorded
 from pipeline.config.services import LOCAL, route_of
 from pipeline.domain.events.json_codec import decode
 from pipeline.domain.events.night_events import BatchEnded, BatchStarted
@@ -31,7 +31,7 @@ from pipeline.ops.console_output import PRINTED, Console
 from pipeline.ops.unattended import UnattendedRun, remember_run
 from pipeline.ports import EventStore
 from pipeline.text.times import local_zone
-from pipeline.wiring import log_writers, vault_and_site
+from pipeline.wiring import run_context_and_decisions, vault_and_site
 from pipeline.wiring.session_adapters import AdapterFactory
 
 _log = logging.getLogger("pipeline.cli.night")
@@ -76,7 +76,7 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
                 zone = queue.settings.timezone or local_zone(datetime.now(UTC))
                 about = {"archived": decided.archived, "timezone": zone, "unread": queue.left_out}
                 start = BatchStarted(due=(), after=last, **about)
-                log = new_stream(env.store, log_writers.context_of(env.workspace), "batch")
+                log = new_stream(env.store, run_context_and_decisions.context_of(env.workspace), "batch")
                 try:
                     log.record(start, BatchEnded(done=0, failed=0, skipped=0, exit_code=ExitCode.DONE))
                 finally:

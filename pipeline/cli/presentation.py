@@ -9,15 +9,15 @@ from pipeline.batch.due_queries import UP_TO_DATE
 from pipeline.domain.agenda import agenda, node_ended
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.import_events import ResearchImported
-from pipeline.domain.page_choice import facts_of, unused_facts
+from pipeline.domain.page_choice_and_findings import facts_of, unused_facts
 from pipeline.domain.research_values import Cost
 from pipeline.domain.session import counts_of, summary_of
 from pipeline.domain.session_state import SessionState, cost_of, outcome_of, title_of, workers_in_order, working_seconds
 from pipeline.domain.summary import COUNTED_OUTCOMES, Summary, status_words
 from pipeline.errors import LOG_TROUBLE
 from pipeline.text.addresses import readable
-from pipeline.text.amounts import bill, counted, duration, first_few
 from pipeline.text.cleaning import clean, one_line
+from pipeline.text.humanize import bill, counted, duration, first_few
 
 
 def price(spent: Cost | Summary, tokens: int) -> str:

@@ -25,7 +25,7 @@ from pipeline.ops.console_output import Console
 from pipeline.ports import EventStore
 from pipeline.site.paths import encoded, page_of
 from pipeline.text.addresses import readable
-from pipeline.text.amounts import counted
+from pipeline.text.humanize import counted
 from pipeline.vault.identity import read_decisions
 from pipeline.vault.model import Card, Night, rated_for
 from pipeline.wiring import vault_and_site

@@ -24,7 +24,7 @@ from pipeline.config.workspace import store_address
 from pipeline.errors import LOG_TROUBLE, ExitCode, NoWorkspace, UsageError, WorkspaceLocked
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import UnattendedRun, last_run, save_last_run, unattended_run
-from pipeline.text.amounts import first_few
+from pipeline.text.humanize import first_few
 from pipeline.text.times import moment_after
 from pipeline.vault.output.user_text import asked_lines
 from pipeline.wiring.store_adapters import require_queue

@@ -21,7 +21,7 @@ from pipeline.errors import most_urgent
 from pipeline.ops.console_output import Console
 from pipeline.ops.cron_and_systemd import keys_out_of_reach, program_of, schedule_lines, schedule_of
 from pipeline.ops.doctor import CheckResult, answers_with_a_model, examine, local_findings, probe
-from pipeline.text.amounts import counted
+from pipeline.text.humanize import counted
 from pipeline.wiring.session_adapters import http_of
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from pipeline.errors import BudgetSpent
-from pipeline.text.amounts import counted
+from pipeline.text.humanize import counted
 
 if TYPE_CHECKING:
     from pipeline.domain.research_values import Cost  # pydantic takes long to import, and the settings know caps

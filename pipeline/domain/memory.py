@@ -18,10 +18,10 @@ from itertools import islice
 from typing import NamedTuple
 
 from pipeline.domain import research_values as v
-from pipeline.domain.events.night_events import SessionConsolidated
 from pipeline.domain.events.session_events import Answered, CallSent, EventBase
 from pipeline.domain.events.stream_records import begin_of
-from pipeline.domain.page_choice import all_facts, disputed_facts, open_gaps, without_fragment
+from pipeline.domain.events.upkeep_events import SessionConsolidated
+from pipeline.domain.page_choice_and_findings import all_facts, disputed_facts, open_gaps, without_fragment
 from pipeline.domain.research_values import Recalled, RecalledEpisode, RecalledStatement
 from pipeline.domain.session_state import SessionState, asked_queries, cost_of, workers_in_order
 from pipeline.text.questions import content_stems

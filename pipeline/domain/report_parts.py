@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
 
-from pipeline.domain.page_choice import all_facts
+from pipeline.domain.page_choice_and_findings import all_facts
 from pipeline.domain.research_values import CutSentence, Fact, Paragraph, ReportSection, Sentence
 from pipeline.domain.session_state import SUMMARY, ReportPart, SessionState
 from pipeline.text.cleaning import one_line, tokens

@@ -14,12 +14,12 @@ from pipeline.domain.budget import announce
 from pipeline.domain.events import talk_events as t
 from pipeline.domain.events.session_events import Answered, CallSent, EventBase
 from pipeline.domain.events.talk_events import MessageAsked
-from pipeline.domain.page_choice import without_fragment
+from pipeline.domain.page_choice_and_findings import without_fragment
 from pipeline.domain.reasoner_questions import CheckQuestion, PastTurn, Reply, StandAloneQuestion, TalkQuestion, key_of
 from pipeline.domain.research_values import EXTRACTIVE, Cost, Fact, Sentence
 from pipeline.domain.talk import TalkScope, TalkState, TalkStep, Turn, apply, next_step, read_talk
 from pipeline.engine.recorder import StreamLog, failed
-from pipeline.engine.stop_and_clock import RunContext
+from pipeline.engine.run_context import RunContext
 from pipeline.errors import BudgetSpent, CorpusUnusable, ProviderRefused, ReadFailed, SearchFailed, StepError
 from pipeline.ports import Documents, EventStore, FoundPassages, Reasoner, StoredPage, StoredPages
 from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page

@@ -41,8 +41,8 @@ from pipeline.net.guard import AddressGuard
 from pipeline.search.corpus_files import Corpus
 from pipeline.search.embedding_servers import EmbeddingClient
 from pipeline.search.local_embedder import files_of, missing_packages
-from pipeline.text.amounts import counted
 from pipeline.text.cleaning import one_line
+from pipeline.text.humanize import counted
 from pipeline.text.times import moment_of
 from pipeline.wiring import corpus_status
 from pipeline.wiring.session_adapters import client_of, documents_of, web_search_of

@@ -20,14 +20,14 @@ from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.events.stream_records import FORGETTABLE, Kind, Record, id_digest, import_id, kind_of
 from pipeline.domain.events.upkeep_events import ObjectsPruned, PruneEnded, ResearchPruned, SessionForgotten, SessionPruned
-from pipeline.domain.page_choice import all_facts, contradictions, open_gaps
+from pipeline.domain.page_choice_and_findings import all_facts, contradictions, open_gaps
 from pipeline.domain.research_values import Cost, Spent
 from pipeline.domain.session import counts_of, models_of, progress, state_of
 from pipeline.domain.session_state import SessionState, cost_of
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import read_talk
 from pipeline.engine.recorder import StreamLog, new_stream
-from pipeline.engine.stop_and_clock import RunContext
+from pipeline.engine.run_context import RunContext
 from pipeline.errors import LogDamaged, LogError, LogUnwritable
 from pipeline.ops import citation_audit
 from pipeline.ports import EventStore

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from pipeline.domain.events.upkeep_events import Rated
 from pipeline.domain.research_values import Fact, Hit
 from pipeline.text.cleaning import digest_of, normalised, one_line
+from pipeline.text.page_excerpts import Place
 from pipeline.text.passages import passages, without_open_end
 from pipeline.text.questions import ParsedQuestion, parse_question
 from pipeline.text.quotes import Span
@@ -29,7 +30,6 @@ from pipeline.text.ranking import (
     statistics_of,
     without_twins,
 )
-from pipeline.text.section_choice import Place
 from pipeline.text.words import word_count
 
 _NARROW, _NARROW_WORDS = 3, 300  # passages of a narrow question, and their words in total

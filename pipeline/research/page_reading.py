@@ -13,7 +13,7 @@ from typing import Any
 from pipeline.domain.agenda import pages_to_read
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.upkeep_events import Rated
-from pipeline.domain.page_choice import survey_statistics, without_fragment
+from pipeline.domain.page_choice_and_findings import survey_statistics, without_fragment
 from pipeline.domain.reasoner_questions import Finding, ReadingQuestion, ShownPage, key_of
 from pipeline.domain.report_parts import INSTRUCTIONS, USUAL_WINDOW, fact_tokens, window_of
 from pipeline.domain.research_values import Fact, Hit, Perspective, RejectedFact, ResearchConfig
@@ -23,11 +23,11 @@ from pipeline.reasoners.passages import ReadPage, choose
 from pipeline.research.planning_and_searching import new_queries, today_of
 from pipeline.research.quoted_facts import facts_and_rejected
 from pipeline.research.step_context import StepContext, StepResult, paid, unusable
-from pipeline.text.amounts import counted
 from pipeline.text.cleaning import one_line, tokens
+from pipeline.text.humanize import counted
+from pipeline.text.page_excerpts import LEAST, Place, shown_parts, with_marks
 from pipeline.text.questions import parse_question
 from pipeline.text.quotes import Span
-from pipeline.text.section_choice import LEAST, Place, shown_parts, with_marks
 from pipeline.text.words import word_count
 
 # Of pages in the first readings: of the plan's first worker, and of the others; of one page that is not the best.

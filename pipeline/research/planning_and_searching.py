@@ -15,7 +15,7 @@ from pipeline.config.services import LOCAL
 from pipeline.domain import session_state
 from pipeline.domain import steps as s
 from pipeline.domain.events import session_events as e
-from pipeline.domain.page_choice import facts_of, may_be_read, without_fragment
+from pipeline.domain.page_choice_and_findings import facts_of, may_be_read, without_fragment
 from pipeline.domain.reasoner_questions import PlanQuestion
 from pipeline.domain.research_values import Gap, Hit, Perspective, Recalled, ResearchConfig
 from pipeline.domain.session_state import SessionState, Worker, asked_queries, plan_of, search_nodes, workers_in_order

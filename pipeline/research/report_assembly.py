@@ -10,14 +10,21 @@ from pipeline.domain import research_values as v
 from pipeline.domain import session_state
 from pipeline.domain import steps as s
 from pipeline.domain.events import session_events as e
-from pipeline.domain.page_choice import all_facts, chosen_pages, contradictions, open_gaps, query_of, without_fragment
+from pipeline.domain.page_choice_and_findings import (
+    all_facts,
+    chosen_pages,
+    contradictions,
+    open_gaps,
+    query_of,
+    without_fragment,
+)
 from pipeline.domain.report_parts import items_of, kept_text
 from pipeline.domain.session_state import Failure, SearchDone, SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.errors import ObjectMissing
 from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
 from pipeline.research.step_context import StepContext, StepResult
-from pipeline.text.amounts import counted
 from pipeline.text.cleaning import normalised
+from pipeline.text.humanize import counted
 from pipeline.text.quotes import holds_quote
 from pipeline.text.ranking import TermStatistics
 from pipeline.text.words import repeated, word_count

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from pipeline.domain.research_values import BlockForm, Fact, Outcome, Paragraph, ReportSection, Sentence
 from pipeline.domain.session_state import SUMMARY
 from pipeline.text.cleaning import clean, one_line
-from pipeline.text.section_choice import OMITTED
+from pipeline.text.page_excerpts import OMITTED
 from pipeline.text.words import split_sentences
 
 DERIVED = "∴"

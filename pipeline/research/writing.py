@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pipeline.domain import report_parts
 from pipeline.domain import research_values as v
 from pipeline.domain.events import session_events as e
-from pipeline.domain.page_choice import all_facts, independent_source, open_gaps
+from pipeline.domain.page_choice_and_findings import all_facts, independent_source, open_gaps
 from pipeline.domain.reasoner_questions import Check, CheckedSentence, CheckQuestion, Clash, ReportQuestion, key_of
 from pipeline.domain.report_parts import BEGINNING, Item, cut_sentence, facts_for, items_of, keys_of, window_of
 from pipeline.domain.session_state import ReportPart, SessionState

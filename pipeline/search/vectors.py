@@ -24,8 +24,8 @@ from typing import Protocol, TypeAlias, TypeVar
 from pipeline.domain.research_values import Cost, FailedSide, total
 from pipeline.errors import ServiceFailed, ServiceUnavailable, StepError
 from pipeline.search.index import Index, Scope, key_of
-from pipeline.text.amounts import counted
 from pipeline.text.cleaning import one_line
+from pipeline.text.humanize import counted
 from pipeline.text.redaction import Secret
 
 _log = logging.getLogger(__name__)

@@ -21,7 +21,7 @@ from pipeline.site.note_to_html import Draft, href_of
 from pipeline.site.paths import NAMES, PLURALS, Places, encoded, fragment, list_page, page_of, root_of
 from pipeline.site.vault_reading import EARLIER, KINDS, OTHER, Notes, Record, tag_page, values_of
 from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
-from pipeline.text.amounts import duration, money
+from pipeline.text.humanize import duration, money
 from pipeline.text.translations import ENGLISH, RIGHT_TO_LEFT, label
 
 _ADVICE = Advice("templates/site/README.md", "the site is as it was")

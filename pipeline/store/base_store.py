@@ -9,7 +9,7 @@ from dataclasses import replace
 from pipeline.domain.events.stream_records import FORGETTABLE, NO_TOMBSTONES, Kind, Record, Tombstones, kind_of, tombstones_of
 from pipeline.errors import EventRejected
 from pipeline.ports import Objects
-from pipeline.store.segments import envelope_of
+from pipeline.store.record_chain import envelope_of
 
 
 class StoredStreams(ABC):

@@ -22,7 +22,7 @@ from pipeline.domain.events.stream_records import FORGETTABLE, KINDS, Kind, kind
 from pipeline.errors import LogError, LogUnreadable, ObjectMissing
 from pipeline.store.layout import Layout, is_plain, is_shared, object_path, segment_path, stream_of
 from pipeline.store.objects import FileObjects, opened
-from pipeline.store.segments import NAMED_OBJECT, Defect, Line, RecordChain, Segment, join, read_segment, recalls
+from pipeline.store.record_chain import NAMED_OBJECT, Defect, Line, RecordChain, Segment, join, read_segment, recalls
 from pipeline.store.verification import StoredLog, tombstones_in
 
 _KEPT_REPORT = re.compile(rb'"report":"([0-9a-f]{64})"')  # of a line: what is kept of a pruned session

@@ -30,7 +30,7 @@ from pipeline.errors import EventRejected, LogDamaged, LogError, LogUnwritable, 
 from pipeline.store.base_store import StoredStreams
 from pipeline.store.layout import Layout
 from pipeline.store.objects import FileObjects
-from pipeline.store.segments import (
+from pipeline.store.record_chain import (
     ZEROS,
     Defect,
     RecordChain,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pipeline.errors import LogUnwritable, ObjectMissing
 from pipeline.store.layout import Layout, object_path
-from pipeline.store.segments import Defect
+from pipeline.store.record_chain import Defect
 from pipeline.system import files
 from pipeline.text.cleaning import digest_of
 

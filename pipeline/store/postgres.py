@@ -24,7 +24,7 @@ from pipeline.store.base_store import StoredStreams
 from pipeline.store.layout import Layout, is_shared, segment_name, segment_path
 from pipeline.store.objects import StoredObjects, is_digest
 from pipeline.store.postgres_database import Connection, Database, check_schema
-from pipeline.store.segments import ZEROS, Defect, Line, RecordChain, Segment, join, parse, refuse_damage, refuse_unfit, seal
+from pipeline.store.record_chain import ZEROS, Defect, Line, RecordChain, Segment, join, parse, refuse_damage, refuse_unfit, seal
 
 
 class DatabaseObjects(StoredObjects):

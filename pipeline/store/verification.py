@@ -14,7 +14,7 @@ from pipeline.errors import LogUnreadable, LogUnwritable, ObjectMissing
 from pipeline.store.file_store import FileStore
 from pipeline.store.layout import Layout, object_path, segment_path
 from pipeline.store.objects import StoredObjects
-from pipeline.store.segments import NAMED_OBJECT, Defect, Segment, envelope_of, join, read_segments, recalls, seal
+from pipeline.store.record_chain import NAMED_OBJECT, Defect, Segment, envelope_of, join, read_segments, recalls, seal
 from pipeline.system import files
 from pipeline.system.process_lock import Lock
 

@@ -29,7 +29,7 @@ from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.stream_records import Kind, kind_of
 from pipeline.domain.events.upkeep_events import Rated, Ratings
-from pipeline.domain.page_choice import disputed_facts, news_of, open_gaps, shown_sources
+from pipeline.domain.page_choice_and_findings import disputed_facts, news_of, open_gaps, shown_sources
 from pipeline.domain.research_values import Cost, Fact, Sentence, SourceChange, minus, total
 from pipeline.domain.session import state_of, summary_of
 from pipeline.domain.session_state import SessionState, workers_in_order

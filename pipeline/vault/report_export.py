@@ -25,7 +25,7 @@ from markupsafe import Markup
 from pyromark import Options
 
 from pipeline.domain.events.session_events import PageRead
-from pipeline.domain.page_choice import sheet_of
+from pipeline.domain.page_choice_and_findings import sheet_of
 from pipeline.domain.research_values import Fact
 from pipeline.errors import SystemRefused, UsageError
 from pipeline.system.files import read_bytes, write

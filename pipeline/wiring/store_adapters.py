@@ -5,23 +5,25 @@ summaries of sessions and the index of passages with its local model. It imports
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from pipeline.config.keys import Keys, shown_store
+from pipeline.config.keys import Keys, shown_store, usable_store
 from pipeline.config.queue_schema import Settings
 from pipeline.config.workspace import store_address, store_password
 from pipeline.domain.events.stream_records import Branch, Record
 from pipeline.errors import LogDamaged, LogError, SchemaTooNew, UsageError
 from pipeline.ports import EventStore
 from pipeline.store.file_store import FileStore
-from pipeline.store.segments import Defect, DefectKind
+from pipeline.store.record_chain import Defect, DefectKind
 from pipeline.system.process_lock import WorkspaceLock
 
 if TYPE_CHECKING:
     from pipeline.search.vectors import VectorModel
+    from pipeline.store import copying
     from pipeline.store.postgres import PostgresStore
     from pipeline.store.verification import Repair, StoredLog
 
@@ -198,3 +200,47 @@ def require_queue(folder: Path) -> str:
         raise UsageError(_IN_FILES, hint=_HINT)
     require_psycopg()
     return address
+
+
+def copy_log(folder: Path, other: Path | None, *, check: bool) -> copying.CopyReport:
+    """Copy into the workspace's log what that of another workspace, if any, has more; ``check``: write nothing.
+
+    Raises:
+        UsageError: the other folder has no log, or is this one; or this log is in a database.
+        LogError: a log cannot be read or written.
+        WorkspaceLocked: a run writes one of the streams.
+    """
+    from pipeline.store import copying  # no run waits for it
+
+    if other is None:
+        return copying.CopyReport()
+    if address := store_address(folder):
+        hint = f"research store copy {other} {address} copies what the database lacks"
+        raise UsageError("the log is in a database; only logs in files can be merged", hint=hint)
+    log = other / "events"
+    if not log.is_dir():
+        raise UsageError(f"{other} has no folder events", hint="name the folder of another workspace, with its queries.yaml")
+    if os.path.realpath(log) == os.path.realpath(folder / "events"):
+        raise UsageError(f"{other} is this workspace", hint="name another one; without a folder, only branches are joined")
+    return copying.copy_log(copying.OtherLog(log), FileStore(folder / "events"), check=check)
+
+
+def copy_store(folder: Path, source: str, target: str, *, check: bool) -> copying.CopyReport:
+    """Copy one whole log into another; each is a workspace's folder, whose files are meant, or a database's address.
+
+    Raises:
+        UsageError: one of them cannot be used, or both are the same.
+        LogError: one cannot be read or written.
+        WorkspaceLocked: a run works with one of the streams.
+    """
+    from pipeline.store import copying  # no run waits for it
+
+    first, second = (
+        database_store(folder, usable_store(name)) if "://" in name else FileStore(Path(name) / "events")
+        for name in (source, target)
+    )
+    if os.path.realpath(source) == os.path.realpath(target):  # an address is compared as it is
+        raise UsageError(f"{source} and {target} are the same", hint="name two stores")
+    if "://" not in source and not (Path(source) / "events").is_dir():
+        raise UsageError(f"{source} has no folder events", hint="name the folder of a workspace, with its queries.yaml")
+    return copying.copy_log(first, second, check=check)

@@ -20,7 +20,7 @@ from pipeline.domain.session_state import SessionState
 from pipeline.errors import BudgetSpent, LogUnwritable, ObjectMissing, ProviderRefused, SearchFailed, UsageError
 from pipeline.ports import Answer
 from pipeline.research import StepContext
-from pipeline.text.amounts import counted
+from pipeline.text.humanize import counted
 from tests.fakes import A, FakeReasoner, Journal, MemoryStore, batches
 from tests.nights import NOW, bench, down, endings, events_of, known, last, query, queue, searched_in_vain, sessions
 

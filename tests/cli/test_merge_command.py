@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.errors import ExitCode
 from pipeline.store.file_store import FileStore
-from pipeline.store.segments import parse, seal
+from pipeline.store.record_chain import parse, seal
 from tests.commanding import everything, said, workspace_in
 
 QUERY = "  - {query: How deep is the harbour?, id: depth, mode: fast}\n"

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.cli.presentation import happened, log_line, show_lines
-from pipeline.cli.run_context_and_progress import Lines
+from pipeline.cli.run_setup_and_progress import Lines
 from pipeline.domain import fold
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode, encode

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.domain.events.session_events import PageRead
-from pipeline.domain.page_choice import chosen_pages, facts_of, sheet_of
+from pipeline.domain.page_choice_and_findings import chosen_pages, facts_of, sheet_of
 from pipeline.domain.research_values import Fact, Hit, PlanNode, ResearchConfig
 from pipeline.domain.session_state import Iteration, PageObserved, SearchDone, SessionState, Worker
 

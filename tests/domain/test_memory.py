@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from pipeline.domain.events.night_events import SessionConsolidated
 from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.events.upkeep_events import SessionConsolidated
 from pipeline.domain.memory import MOST_STATEMENTS, MemoryIndex, remember
 from pipeline.domain.research_values import Cost, Episode, Procedure, Recalled, Statement, Superseded
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.domain.agenda import no_evidence
-from pipeline.domain.page_choice import query_of
+from pipeline.domain.page_choice_and_findings import query_of
 from pipeline.domain.session_state import SearchDone, SessionState
 from pipeline.text.ranking import TermStatistics
 

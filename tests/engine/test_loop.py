@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.page_choice import all_facts
+from pipeline.domain.page_choice_and_findings import all_facts
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.session_state import SessionState
 from pipeline.engine.loop import run_session

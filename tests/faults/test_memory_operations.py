@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.batch.memory_consolidation import consolidate, memory_events, read_memory
 from pipeline.batch.session_index import read_all
-from pipeline.domain.events.night_events import SessionConsolidated
+from pipeline.domain.events.upkeep_events import SessionConsolidated
 from pipeline.domain.memory import cost_of_calls
 from pipeline.errors import LogError
 from pipeline.store.file_store import FileStore

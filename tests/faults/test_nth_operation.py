@@ -19,7 +19,7 @@ import pytest
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.talk import talk_of
 from pipeline.ops.forgetting import leftovers
-from pipeline.store.segments import parse, seal
+from pipeline.store.record_chain import parse, seal
 from pipeline.store.verification import verify
 from tests.faults.filesystem import Fault, FileSystem, faulty
 from tests.faults.night import WORDS, Workspace, broken, disagreeing, workspace

@@ -12,7 +12,7 @@ from pipeline.cli.presentation import price
 from pipeline.domain import fold
 from pipeline.domain.events.session_events import Answered, EventBase, RunStarted, SearchCompleted, TopicSurveyed
 from pipeline.domain.session_state import SessionState, cost_of
-from pipeline.text.amounts import money
+from pipeline.text.humanize import money
 from tests.integration.stage import SMALL, Stage, queue_text
 from tests.seeds import SEED
 

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.domain.events.session_events import FactsObserved, PageRead
 from pipeline.domain.events.upkeep_events import Rated
-from pipeline.domain.page_choice import chosen_pages
+from pipeline.domain.page_choice_and_findings import chosen_pages
 from pipeline.domain.reasoner_questions import Finding, Reading
 from pipeline.domain.research_values import Fact, Hit, Perspective, PlanNode, RejectedFact, ResearchConfig
 from pipeline.domain.session_state import Iteration, SearchDone, SessionState, Worker

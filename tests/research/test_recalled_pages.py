@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.page_choice import chosen_pages
+from pipeline.domain.page_choice_and_findings import chosen_pages
 from pipeline.domain.research_values import (
     EarlierSession,
     Hit,

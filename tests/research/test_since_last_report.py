@@ -37,8 +37,8 @@ from pipeline.domain.session_state import Failure, Iteration, PageObserved, Sear
 from pipeline.domain.steps import FetchPage
 from pipeline.ports import Answer
 from pipeline.research.report_assembly import earlier_session, session_changes
-from pipeline.text.amounts import counted
 from pipeline.text.cleaning import digest_of
+from pipeline.text.humanize import counted
 from pipeline.text.times import timestamp
 from pipeline.vault.notes.nights_and_home import digest_of as night_told
 from pipeline.vault.notes.nights_and_home import nights_in, text_of

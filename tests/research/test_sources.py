@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pipeline.domain.events.session_events import GapsFound, PageRead
-from pipeline.domain.page_choice import chosen_pages, may_be_read, open_gaps
+from pipeline.domain.page_choice_and_findings import chosen_pages, may_be_read, open_gaps
 from pipeline.domain.research_values import Fact, Gap, Hit, Perspective, PlanNode, ResearchConfig
 from pipeline.domain.session_state import Analysis, Failure, Iteration, PageObserved, ReportPart, SearchDone, SessionState, Worker
 from pipeline.domain.steps import FindGaps, SearchFor

@@ -22,7 +22,7 @@ from pipeline.domain.session import ResearchSession
 from pipeline.domain.session_state import cost_of
 from pipeline.store.copying import OtherLog, copy_log
 from pipeline.store.file_store import FileStore
-from pipeline.store.segments import NAMED_OBJECT, Line, parse, seal
+from pipeline.store.record_chain import NAMED_OBJECT, Line, parse, seal
 from pipeline.store.verification import verify
 from tests.fakes import report_bytes
 from tests.simulation.life import Life, life

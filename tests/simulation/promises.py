@@ -9,8 +9,8 @@ from datetime import timedelta
 from pipeline.batch.memory_consolidation import consolidation_of, memory_events
 from pipeline.domain.events import night_events as n
 from pipeline.domain.events.json_codec import decode_all, encode
-from pipeline.domain.events.night_events import SessionConsolidated
 from pipeline.domain.events.session_events import Answered
+from pipeline.domain.events.upkeep_events import SessionConsolidated
 from pipeline.domain.memory import cost_of_calls, remember
 from pipeline.domain.research_values import Cost
 from pipeline.domain.session import ResearchSession

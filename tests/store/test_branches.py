@@ -16,10 +16,10 @@ from pipeline.domain.events.stream_records import Record, merge_run_id
 from pipeline.domain.events.upkeep_events import ObjectsPruned, SessionForgotten, SessionPruned
 from pipeline.domain.session import record_of, stamped
 from pipeline.errors import LogForked, WorkspaceLocked
-from pipeline.store import segments
+from pipeline.store import record_chain
 from pipeline.store.copying import CopyReport, OtherLog, copy_log
 from pipeline.store.file_store import FileStore
-from pipeline.store.segments import ZEROS, parse, seal
+from pipeline.store.record_chain import ZEROS, parse, seal
 from pipeline.store.verification import StoredLog, verify
 from pipeline.text.cleaning import digest_of
 from tests.recorded import recorded, records, stream
@@ -246,7 +246,7 @@ def test_a_sound_record_that_is_no_event_is_refused(laptop: Path, server: Path) 
 def test_a_file_that_the_system_does_not_let_us_read_is_refused_by_name(
     server: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(segments, "read_bytes", mock.Mock(side_effect=PermissionError(13, "Permission denied")))
+    monkeypatch.setattr(record_chain, "read_bytes", mock.Mock(side_effect=PermissionError(13, "Permission denied")))
     refused = copy_missing(tmp_path / "new", server).refused
     assert [one.kind for one in refused] == ["unreadable"] * 2
 

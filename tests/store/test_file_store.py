@@ -11,7 +11,7 @@ import pytest
 from pipeline.errors import EventRejected, LogDamaged, LogForked, LogUnreadable, LogUnwritable
 from pipeline.ports import EventStore
 from pipeline.store.file_store import FileStore
-from pipeline.store.segments import ZEROS, seal
+from pipeline.store.record_chain import ZEROS, seal
 from tests.fakes import batches
 from tests.store.contract import EventStoreContract
 from tests.store.samples import files_in, record, records

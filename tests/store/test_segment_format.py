@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import LogDamaged, LogForked
-from pipeline.store.segments import ZEROS, RecordChain, join, open_line, parse, refuse_damage, seal
+from pipeline.store.record_chain import ZEROS, RecordChain, join, open_line, parse, refuse_damage, seal
 from tests.store.samples import record, records
 
 NOTES = st.one_of(

@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.errors import WorkspaceLocked
 from pipeline.store.file_store import FileStore
-from pipeline.store.segments import ZEROS, seal
+from pipeline.store.record_chain import ZEROS, seal
 from pipeline.store.verification import repair, verify
 from tests.store.samples import files_in, record, records
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.text.cleaning import tokens
+from pipeline.text.page_excerpts import Place, sections_of, shown_parts, with_marks
 from pipeline.text.quotes import Span
-from pipeline.text.section_choice import Place, sections_of, shown_parts, with_marks
 
 LONG = "# Manual\n\n" + "\n\n".join(f"## Part {n} {{#p{n}}}\n\n{f'Sentence {n} of it. ' * 60}" for n in range(40))
 

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from pipeline.domain import research_values as v
-from pipeline.domain.events.session_events import Answered, EventBase
+from pipeline.domain.events.session_events import EventBase
 
 
 class BatchStarted(EventBase):
@@ -107,45 +107,3 @@ class VaultFailed(EventBase):
     reason: str
     exit_code: int
     part: Literal["vault", "site"] = "vault"
-
-
-class Due(v.Value):
-    """A session to consolidate, and its version at that time."""
-
-    session: str
-    up_to: int
-
-
-class MemoryStarted(EventBase):
-    """A consolidation begins. ``due`` are the ended sessions that changed since they were consolidated last."""
-
-    type: Literal["memory.started"] = "memory.started"
-    due: tuple[Due, ...]
-
-
-class SessionConsolidated(Answered):
-    """What a ``session`` leaves behind at its version ``up_to``; ``head`` is the SHA-256 of its last event's JSON.
-
-    ``superseded`` are statements of earlier sessions. The cost is that of a model's sentences; without one there is none.
-    """
-
-    type: Literal["session.consolidated"] = "session.consolidated"
-    session: str
-    up_to: int
-    head: str
-    query: str
-    query_id: str
-    tags: tuple[str, ...]
-    episode: v.Episode
-    statements: tuple[v.Statement, ...] = ()
-    superseded: tuple[v.Superseded, ...] = ()
-    procedures: tuple[v.Procedure, ...] = ()
-
-
-class MemoryEnded(EventBase):
-    """A consolidation ended. ``failed`` are the sessions that could not be read, with the reason."""
-
-    type: Literal["memory.ended"] = "memory.ended"
-    sessions: int
-    statements: int
-    failed: dict[str, str] = Field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What people do to what is kept: notes moved, hidden, rated; research pruned and forgotten."""
+"""What is done to what is kept: research pruned, forgotten or consolidated; notes moved, hidden or rated by people."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from pipeline.domain import research_values as v
-from pipeline.domain.events.session_events import EventBase, PageRead
+from pipeline.domain.events.session_events import Answered, EventBase, PageRead
 from pipeline.text.questions import content_stems
 from pipeline.text.quotes import holds_quote
 from pipeline.text.words import jaccard
@@ -85,6 +85,48 @@ class RecordForgotten(EventBase):
     """It takes the place of a record about a forgotten session in the stream of a night, a consolidation or a talk."""
 
     type: Literal["record.forgotten"] = "record.forgotten"
+
+
+class Due(v.Value):
+    """A session to consolidate, and its version at that time."""
+
+    session: str
+    up_to: int
+
+
+class MemoryStarted(EventBase):
+    """A consolidation begins. ``due`` are the ended sessions that changed since they were consolidated last."""
+
+    type: Literal["memory.started"] = "memory.started"
+    due: tuple[Due, ...]
+
+
+class SessionConsolidated(Answered):
+    """What a ``session`` leaves behind at its version ``up_to``; ``head`` is the SHA-256 of its last event's JSON.
+
+    ``superseded`` are statements of earlier sessions. The cost is that of a model's sentences; without one there is none.
+    """
+
+    type: Literal["session.consolidated"] = "session.consolidated"
+    session: str
+    up_to: int
+    head: str
+    query: str
+    query_id: str
+    tags: tuple[str, ...]
+    episode: v.Episode
+    statements: tuple[v.Statement, ...] = ()
+    superseded: tuple[v.Superseded, ...] = ()
+    procedures: tuple[v.Procedure, ...] = ()
+
+
+class MemoryEnded(EventBase):
+    """A consolidation ended. ``failed`` are the sessions that could not be read, with the reason."""
+
+    type: Literal["memory.ended"] = "memory.ended"
+    sessions: int
+    statements: int
+    failed: dict[str, str] = Field(default_factory=dict)
 
 
 class NoteMoved(EventBase):

@@ -17,8 +17,8 @@ from pipeline.domain.summary import COUNTED_OUTCOMES, status_words
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text import translations
-from pipeline.text.amounts import bill, duration
 from pipeline.text.cleaning import name_slug, one_line
+from pipeline.text.humanize import bill, duration
 from pipeline.text.times import timestamp
 from pipeline.vault.model import LONGEST_ANSWER, Card, Night, VaultModel, batch_of, nights_from, read_card
 from pipeline.vault.note import HOME, Note, View, grouped

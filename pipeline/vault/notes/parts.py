@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from pipeline.domain.page_choice import sheet_of
+from pipeline.domain.page_choice_and_findings import sheet_of
 from pipeline.domain.research_values import EXTRACTIVE, BlockForm, Contradiction, Fact, Paragraph, Perspective, Sentence
 from pipeline.domain.session import counts_of, models_of
 from pipeline.domain.session_state import SessionState, outcome_of
@@ -13,8 +13,8 @@ from pipeline.domain.summary import status_words
 from pipeline.domain.talk import Turn
 from pipeline.text import translations
 from pipeline.text.addresses import DOCUMENTS, path_of
-from pipeline.text.amounts import bill
 from pipeline.text.cleaning import name_slug, one_line, slug
+from pipeline.text.humanize import bill
 from pipeline.text.ranking import page_origin
 from pipeline.text.times import moment_of
 from pipeline.vault.model import Card, CitedText, LoadedSession, VaultModel, numbers_of, signs

@@ -13,7 +13,7 @@ from urllib.parse import quote as encoded
 
 from pipeline.domain.events.import_events import NOT_CHECKED, Import
 from pipeline.domain.events.session_events import ReportGenerated
-from pipeline.domain.page_choice import facts_of, news_of, open_gaps, sheet_of, shown_pages, unused_facts
+from pipeline.domain.page_choice_and_findings import facts_of, news_of, open_gaps, sheet_of, shown_pages, unused_facts
 from pipeline.domain.research_values import Fact, PlanNode
 from pipeline.domain.session_state import GIVES_ORDERS, SessionState, Worker, search_nodes, workers_in_order
 from pipeline.domain.steps import FetchPage, ReadPages, SearchFor, parts_of

@@ -18,7 +18,7 @@ from jinja2.runtime import Macro
 from pipeline.system.files import read_text
 from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
 from pipeline.text import translations
-from pipeline.text.amounts import duration
+from pipeline.text.humanize import duration
 from pipeline.text.times import clock_at
 from pipeline.vault.note import Kind, Note
 from pipeline.vault.output import escaping, passage_markdown

@@ -12,7 +12,7 @@ import pytest
 from pipeline.errors import LogUnreadable, SchemaTooNew
 from pipeline.store import postgres_database
 from pipeline.store.postgres import PostgresStore
-from pipeline.store.segments import ZEROS, seal
+from pipeline.store.record_chain import ZEROS, seal
 from pipeline.store.verification import findings_in
 from tests.postgres_server import PostgresServer, program
 from tests.store.samples import records

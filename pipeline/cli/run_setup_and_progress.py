@@ -23,20 +23,20 @@ from pipeline.domain.events.night_events import PassagesEmbedded
 from pipeline.domain.events.session_events import NO_EVIDENCE, EventBase, ResearchFailed, RunStarted
 from pipeline.domain.research_values import Cost
 from pipeline.domain.session_state import SessionState
-from pipeline.engine.stop_and_clock import Listener, RunContext, SteadyClock
+from pipeline.engine.run_context import Listener, RunContext, SteadyClock
 from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask
 from pipeline.ops.unattended import UnattendedRun
 from pipeline.research import StepContext
-from pipeline.text.amounts import counted, first_few
 from pipeline.text.cleaning import one_line
+from pipeline.text.humanize import counted, first_few
 from pipeline.text.redaction import Redaction
-from pipeline.wiring import log_writers
+from pipeline.wiring import run_context_and_decisions
 from pipeline.wiring.session_adapters import AdapterFactory
 
 T = TypeVar("T")
 NO_OPTIONS = Request()
 _TICK_S = 0.5
-_log = logging.getLogger("pipeline.cli.run_context_and_progress")
+_log = logging.getLogger("pipeline.cli.run_setup_and_progress")
 
 
 def run_async(run: UnattendedRun, work: Coroutine[Any, Any, T]) -> T:
@@ -98,7 +98,7 @@ def context_of(env: RunEnvironment, listener: Listener, run: UnattendedRun, unti
     """Return the run's context with its limits; from here on all keys are removed from what is written or printed."""
     settings = env.workspace.queue.settings
     add_mask(Redaction(secrets_of(settings, env.keys)).text)
-    context = log_writers.context_of(env.workspace, env.keys, listener)
+    context = run_context_and_decisions.context_of(env.workspace, env.keys, listener)
     return with_limits(replace(context, stop=run.stop, now=SteadyClock()), settings.limits, until)
 
 

@@ -1,4 +1,4 @@
-"""What writes to the log: the context of a run, what a person decides about notes, and the copy of another log."""
+"""What a run records with: its context; and what a person decides about notes, recorded."""
 
 from __future__ import annotations
 
@@ -11,26 +11,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline import __version__
-from pipeline.config.keys import Keys, usable_store
+from pipeline.config.keys import Keys
 from pipeline.config.services import secrets_of
-from pipeline.config.workspace import Workspace, machine_of, store_address
+from pipeline.config.workspace import Workspace, machine_of
 from pipeline.domain.events.session_events import EventBase, RunStarted
 from pipeline.domain.events.stream_records import stream_id
 from pipeline.domain.events.upkeep_events import NoteRated
 from pipeline.domain.session import record_of, stamped
-from pipeline.engine.stop_and_clock import Listener, RunContext
+from pipeline.engine.run_context import Listener, RunContext
 from pipeline.errors import UsageError
-from pipeline.store.file_store import FileStore
 from pipeline.text.redaction import Redaction
 from pipeline.text.times import moment_of, timestamp
 from pipeline.vault.build_cache import notes_in
 from pipeline.vault.model import folded, stored_cards
 from pipeline.vault.note import block_id
 from pipeline.vault.output.writer import note_id
-from pipeline.wiring.store_adapters import database_store, store_of
+from pipeline.wiring.store_adapters import store_of
 
 if TYPE_CHECKING:
-    from pipeline.store import copying
+    pass
 
 
 def context_of(workspace: Workspace, keys: Keys | None = None, listener: Listener = lambda _event, _state: None) -> RunContext:
@@ -95,47 +94,3 @@ def rate(folder: Path, note: str, block: str, rating: str) -> None:
         raise UsageError(f"{note} has no quote {block}")
     about = {"query_id": state.query_id, "fact": fact.id, "url": fact.url}
     record_decisions(folder, [NoteRated.model_validate({"note": found, "rating": rating, **about})])
-
-
-def copy_log(folder: Path, other: Path | None, *, check: bool) -> copying.CopyReport:
-    """Copy into the workspace's log what that of another workspace, if any, has more; ``check``: write nothing.
-
-    Raises:
-        UsageError: the other folder has no log, or is this one; or this log is in a database.
-        LogError: a log cannot be read or written.
-        WorkspaceLocked: a run writes one of the streams.
-    """
-    from pipeline.store import copying  # no run waits for it
-
-    if other is None:
-        return copying.CopyReport()
-    if address := store_address(folder):
-        hint = f"research store copy {other} {address} copies what the database lacks"
-        raise UsageError("the log is in a database; only logs in files can be merged", hint=hint)
-    log = other / "events"
-    if not log.is_dir():
-        raise UsageError(f"{other} has no folder events", hint="name the folder of another workspace, with its queries.yaml")
-    if os.path.realpath(log) == os.path.realpath(folder / "events"):
-        raise UsageError(f"{other} is this workspace", hint="name another one; without a folder, only branches are joined")
-    return copying.copy_log(copying.OtherLog(log), FileStore(folder / "events"), check=check)
-
-
-def copy_store(folder: Path, source: str, target: str, *, check: bool) -> copying.CopyReport:
-    """Copy one whole log into another; each is a workspace's folder, whose files are meant, or a database's address.
-
-    Raises:
-        UsageError: one of them cannot be used, or both are the same.
-        LogError: one cannot be read or written.
-        WorkspaceLocked: a run works with one of the streams.
-    """
-    from pipeline.store import copying  # no run waits for it
-
-    first, second = (
-        database_store(folder, usable_store(name)) if "://" in name else FileStore(Path(name) / "events")
-        for name in (source, target)
-    )
-    if os.path.realpath(source) == os.path.realpath(target):  # an address is compared as it is
-        raise UsageError(f"{source} and {target} are the same", hint="name two stores")
-    if "://" not in source and not (Path(source) / "events").is_dir():
-        raise UsageError(f"{source} has no folder events", hint="name the folder of a workspace, with its queries.yaml")
-    return copying.copy_log(first, second, check=check)

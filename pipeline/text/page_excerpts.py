@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from pipeline.text.amounts import counted
 from pipeline.text.cleaning import one_line, tokens
+from pipeline.text.humanize import counted
 from pipeline.text.quotes import Span
 
 _AROUND = 1  # sections on each side of one in which something was found

@@ -36,7 +36,7 @@ from pipeline.domain.events.stream_records import MERGE, Branch, Record, kind_of
 from pipeline.errors import EventRejected, LogDamaged, LogForked, LogUnreadable
 from pipeline.store.layout import Layout, is_plain
 from pipeline.system.files import read_bytes
-from pipeline.text.amounts import counted
+from pipeline.text.humanize import counted
 
 ZEROS = b"0" * 64
 
