@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config.queue_file import read
+from pipeline.config.queue_file import checked
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("templates/**/*.md")])
@@ -39,7 +39,7 @@ def test_every_example_of_the_queue_is_valid(page: Path, tmp_path: Path) -> None
     for number, example in enumerate(map(textwrap.dedent, examples)):
         file = tmp_path / f"{number}.yaml"
         file.write_text(example if "queries:" in example else f"{example}queries:\n  - What is a log?\n")
-        assert read(file).queries
+        assert checked(file.read_bytes(), file.name).queries
 
 
 def test_every_promise_names_tests_that_exist() -> None:

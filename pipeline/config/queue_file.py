@@ -6,11 +6,9 @@ result: it must say what the file said before, and the new question.
 
 from __future__ import annotations
 
-import errno
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -25,28 +23,23 @@ from pipeline.system.process_lock import turn
 from pipeline.text import cleaning as texts
 
 FIELDS = y.keys_of(Query)
-Field = str | int | float | Sequence[str]
 
 
 @lru_cache(maxsize=4)
 def parse(data: bytes) -> tuple[Queue, tuple[y.Fault, ...]]:
     """Return the queue that ``data`` holds and its faults in order; what has a fault is left out of the queue."""
     root, text, faults = y.nodes(data)
-    settings, queries = Settings(), tuple[Query, ...]()
+    settings, queries, sections, is_whole = Settings(), tuple[Query, ...](), dict[str, Node](), not faults
     if isinstance(root, MappingNode):
-        is_whole = not faults
         sections = y.members(root, dict.fromkeys(("settings", "queries"), lambda node: node), faults, empty=True)
-        if "settings" in sections and not y.is_empty(sections["settings"]):
-            with y.noted(faults):
-                settings = y.record(Settings, sections["settings"], faults)
-        if "queries" in sections:
-            queries = _queries(sections["queries"], text, faults)
-        elif is_whole:
-            faults += y.fault_at(root, "there is no list of questions", "add `queries:` and below it `- ` with a question").found
-    elif not faults:
+    if "settings" in sections and not y.is_empty(sections["settings"]):
+        with y.noted(faults):
+            settings = y.record(Settings, sections["settings"], faults)
+    if "queries" in sections:
+        queries = _queries(sections["queries"], text, faults)
+    elif is_whole:
         hint = "write `queries:` on a line, and below it `- ` with a question"
-        message = f"{y.kind(root)} where `queries:` belongs" if root and not y.is_empty(root) else "the file is empty"
-        faults.append(y.Fault(1, 1, message, hint))
+        faults.append(y.Fault(1, 1, "the list of questions is missing", hint))
     return Queue(settings, queries, texts.digest_of(data)), tuple(sorted(set(faults)))
 
 
@@ -55,16 +48,6 @@ def invalid(faults: Sequence[y.Fault], file: str) -> QueueInvalid:
     lines = [f"{file}:{fault}" for fault in faults]
     count = "one fault" if len(faults) == 1 else f"{len(faults):,} faults"
     return QueueInvalid("\n".join(lines), hint=f"correct the {count} above; nothing was started")
-
-
-def read(path: Path) -> Queue:
-    """Return the queue of the file at ``path``.
-
-    Raises:
-        NoWorkspace: there is no such file.
-        QueueInvalid: it cannot be read or has faults; the message lists them all.
-    """
-    return checked(contents(path), path.name)
 
 
 def checked(data: bytes, file: str) -> Queue:
@@ -80,14 +63,14 @@ def checked(data: bytes, file: str) -> Queue:
 
 
 def contents(path: Path) -> bytes:
-    """Return the file's bytes, of a file that is too large only so many that it shows.
+    """Return the file's bytes.
 
     Raises:
         NoWorkspace: there is no such file.
         QueueInvalid: it cannot be read.
     """
     try:
-        return read_bytes(path, y.MAX_BYTES + 1)
+        return read_bytes(path)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise NoWorkspace(path.parent) from error
     except OSError as error:
@@ -97,13 +80,11 @@ def contents(path: Path) -> bytes:
 
 def _queries(node: Node, source: str, faults: list[y.Fault]) -> tuple[Query, ...]:
     """Read the list of questions and give each its id; those with a fault are left out."""
-    if not isinstance(node, SequenceNode):
-        if not y.is_empty(node):
-            hint = "start each question with `- ` on its own line"
-            faults += y.fault_at(node, f"{y.kind(node)} where the list of questions belongs", hint).found
-        return ()
     found: list[tuple[Node, Query]] = []
-    for child in node.value:
+    if not isinstance(node, SequenceNode) and not y.is_empty(node):
+        hint = "start each question with `- ` on its own line"
+        faults += y.fault_at(node, f"{y.kind(node)} where the list of questions belongs", hint).found
+    for child in node.value if isinstance(node, SequenceNode) else ():
         with y.noted(faults):
             found.append((child, _entry(child, source)))
 
@@ -134,13 +115,11 @@ def _entry(node: Node, source: str) -> Query:
         _refuse_cut_off(one, source)
     if not isinstance(node, MappingNode):
         return Query(text=question(node), id="", line=y.line_of(node))
-    keys = [key.value for key, _ in node.value if isinstance(key, ScalarNode)]
     key, value = node.value[0] if node.value else (node, node)
-    if "query" not in keys and isinstance(key, ScalarNode) and isinstance(value, ScalarNode):
-        is_name = " " not in key.value and key.value.islower() and y.near(key.value, tuple(FIELDS))
-        if not is_name and key.value.casefold() not in FIELDS:
-            said = y.shown(f"{key.value}: {value.value}".strip())
-            raise y.fault_at(key, f"{said} is read as a key and its value", 'put the question in quotes: "…"')
+    is_pair = not asked and isinstance(key, ScalarNode) and isinstance(value, ScalarNode)
+    if is_pair and (" " in key.value or not y.near(key.value, tuple(FIELDS))):
+        said = y.shown(f"{key.value}: {value.value}".strip())
+        raise y.fault_at(key, f"{said} is read as a key and its value", 'put the question in quotes: "…"')
     return y.record(Query, node, id="", line=y.line_of(node))
 
 
@@ -151,9 +130,8 @@ def _refuse_cut_off(node: Node, source: str) -> None:
         return
     if source[end : end + 2] in {" #", "\t#"}:
         tail = source[end:].splitlines()[0].strip()
-        left = f"ends at {y.shown(node.value)}" if node.value else "is empty"
         hint = "put the question in quotes; or, before a comment, write two spaces"
-        raise y.fault_at(node, f"the question {left}: {y.shown(tail)} is read as a comment", hint)
+        raise y.fault_at(node, f"the question ends at {y.shown(node.value)}: {y.shown(tail)} is read as a comment", hint)
     if any(line.lstrip(" ").startswith("- ") for line in source[start:end].splitlines()[1:]):
         hint = "start both entries in one column; or put the text in quotes"
         raise y.fault_at(node, f"two lines are read as one question, {y.shown(node.value)}", hint)
@@ -164,7 +142,7 @@ def distinct_id(text: str) -> str:
     return f"{texts.slug(text, 40)}-{texts.digest_of(text.encode())[:4]}"
 
 
-def add_query(path: Path, text: str, refuse: Callable[[Queue], None] = lambda _queue: None, /, **said: Field) -> Query:
+def add_query(path: Path, text: str, refuse: Callable[[Queue], None] = lambda _queue: None, /, **said: object) -> Query:
     """Append the question ``text`` to the file at ``path`` and return it as it will be read.
 
     ``refuse`` gets the file as it is and raises if nothing may be added to it; nobody else adds anything meanwhile.
@@ -178,9 +156,8 @@ def add_query(path: Path, text: str, refuse: Callable[[Queue], None] = lambda _q
         SystemRefused: the file cannot be written; it is unchanged.
     """
     target = Path(os.path.realpath(path))
-    with ExitStack() as stack:
-        with suppress(OSError):  # reading the file says what is wrong with its folder
-            stack.enter_context(turn(open_folder(target.parent)))
+    contents(target)  # what is wrong with the file or its folder is said before the folder's lock is taken
+    with turn(open_folder(target.parent)):
         before = contents(target)
         queue = checked(before, path.name)
         for query in queue.queries:
@@ -200,7 +177,7 @@ def add_query(path: Path, text: str, refuse: Callable[[Queue], None] = lambda _q
             raise UsageError(message, hint="add the question by hand")
         try:
             if not os.access(target, os.W_OK):  # it could be replaced all the same, but whoever protected it did not mean that
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+                raise PermissionError(None, "it is protected")
             write(target, after, durable=True, mode=target.stat().st_mode & 0o7777)
         except OSError as error:
             hint = "free space, or let this user write there; the question was not added"
@@ -208,7 +185,7 @@ def add_query(path: Path, text: str, refuse: Callable[[Queue], None] = lambda _q
     return found.queries[-1]
 
 
-def _extended(before: bytes, text: str, said: Mapping[str, Field]) -> bytes:
+def _extended(before: bytes, text: str, said: Mapping[str, object]) -> bytes:
     root, source, _ = y.nodes(before)
     sections = root.value if isinstance(root, MappingNode) else []
     listed = next(value for key, value in sections if isinstance(key, ScalarNode) and key.value == "queries")
@@ -217,8 +194,8 @@ def _extended(before: bytes, text: str, said: Mapping[str, Field]) -> bytes:
         offset, entry = listed.end_mark.index - 1, y.quoted(text)
         if written:
             entry = "{" + ", ".join(f"{key}: {value}" for key, value in {"query": entry, **written}.items()) + "}"
-        rest = source[listed.value[-1].end_mark.index : offset].splitlines() if listed.value else [","]
-        entry = entry if any("," in line.partition("#")[0] for line in rest) else f", {entry}"
+        if listed.value:  # behind the last entry's own end, before a comma or a comment that follows it
+            offset, entry = listed.value[-1].end_mark.index, f", {entry}"
     else:
         newline = "\r\n" if "\r\n" in source else "\n"
         indent = " " * (listed.start_mark.column if isinstance(listed, SequenceNode) else 2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from dataclasses import dataclass
 from datetime import time, timedelta
@@ -15,16 +14,11 @@ from pipeline.config import yaml_reading as y
 from pipeline.config.keys import SEARCHES, usable_store
 from pipeline.domain.budget import Caps
 from pipeline.errors import UsageError
-from pipeline.text import cleaning
 from pipeline.text.times import is_zone
 
-PROVIDERS = ("local", *SEARCHES)
 MAX_CHARACTERS = 1_000
-MAX_ID = 48
 FOREVER = timedelta.max
-_ROLES = ("plan", "read", "write", "check")
 _ID_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
-_log = logging.getLogger("pipeline.config")
 
 
 def _is_address(said: str) -> bool:
@@ -52,11 +46,7 @@ _address = y.text_that(_is_address, "{} is no web address", "start it with https
 _contact = y.text_that(_is_contact, "{} is no address", "write an e-mail address or a page: you@example.org")
 _within = y.text_that(_is_within, "{} is no folder of your documents", "write a folder of settings: corpus, or one in it: notes/")
 tag = y.text_that(_is_tag, "{} is no tag", "use letters, digits, - and /, with one letter at least")
-_source = y.text_that(
-    _is_source,
-    "{} is no host and no folder",
-    "write a host, as example.org, which stands for its subdomains too, or a folder or document: notes/",
-)
+_source = y.text_that(_is_source, "{} is no host and no folder", "write a host: example.org, or a folder or document: notes/")
 _sources = y.listing(_source, "write a list of hosts and folders: [example.org, notes/]")
 _proxy = y.text_that(
     lambda said: _is_address(said) and "@" not in said,
@@ -75,12 +65,11 @@ def _path(node: Node) -> str:
     return os.path.expanduser(y.text(node))  # noqa: PTH111 - where there is no such user, it leaves the text as it is
 
 
-_share = y.number(0, 1, "write a number from 0 to 1, such as 0.35")
-_count = y.whole(1, 999_999_999)
-_price = y.number(0, 999_999_999, "write an amount in USD, such as 0.25, or 0")
+_share = y.number(0, 1, "a number from 0 to 1, such as 0.35")
+_price = y.number(0, 999_999_999, "an amount in USD, such as 0.25 or 0")
 _prices = y.pairs(lambda node: y.record(Price, node))
 _SEARCH_WANTED = "write search: auto, or a list: [local]"
-_search = y.either(y.choice("auto", wanted=_SEARCH_WANTED), y.listing(y.choice(*PROVIDERS), _SEARCH_WANTED, some=True))
+_search = y.either(y.choice("auto", wanted=_SEARCH_WANTED), y.listing(y.choice("local", *SEARCHES), _SEARCH_WANTED, some=True))
 _EMBEDDINGS_WANTED = "write embeddings: auto, off, {folder: …} or {model: …, base_url: …}"
 _folders = y.either(
     lambda node: (_path(node),), y.listing(_path, "write a folder: corpus, or a list of them: [corpus, ../papers]", some=True)
@@ -99,9 +88,9 @@ def _store(node: Node) -> str:
 
 
 def _roles(node: Node) -> tuple[tuple[str, str], ...]:
-    named = dict(y.pairs(y.text, (*_ROLES, "work"))(node))
+    named = dict(y.pairs(y.text, ("plan", "read", "write", "check", "work"))(node))
     if older := named.pop("work", ""):  # as an earlier version called it
-        _log.warning("queries.yaml: the role work is called read now")
+        y.notice("work")
         named.setdefault("read", older)
     return tuple(named.items())
 
@@ -137,12 +126,11 @@ def question_fault(said: str) -> tuple[str, str] | None:
     return None
 
 
-def _id(node: Node) -> str:
-    name = y.text(node, "write an id, such as eu-batteries")
-    if set(name) <= _ID_SIGNS and name[0] != "-" and len(name) <= MAX_ID:
-        return name
-    hint = f'write at most {MAX_ID} of a-z, 0-9 and -, such as "{cleaning.slug(name, MAX_ID)}"'
-    raise y.fault_at(node, f"{y.shown(name)} is no id", hint)
+def _is_id(said: str) -> bool:
+    return set(said) <= _ID_SIGNS and said[0] != "-" and len(said) <= 48
+
+
+_id = y.text_that(_is_id, "{} is no id", "write at most 48 of a-z, 0-9 and -, such as eu-batteries")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +146,8 @@ class Limits:
     """The caps of one night; None is no cap. ``deadline`` is local time of day."""
 
     cost_usd: float | None = None
-    tokens: Annotated[int | None, _count] = None
-    calls: Annotated[int | None, _count] = None
+    tokens: int | None = None
+    calls: int | None = None
     deadline: time | None = None
     concurrency: Annotated[int, y.whole(1, 100)] = 8
     max_failures: Annotated[int, y.whole(1, 10_000)] = 5

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from pipeline.config.keys import DATABASE_PASSWORD, STORE_VARIABLE, Keys, read_keys, usable_store
-from pipeline.config.queue_file import contents, invalid, parse, read
+from pipeline.config.queue_file import checked, contents, invalid, parse
 from pipeline.config.queue_schema import Queue
 from pipeline.config.vault_queue import questions_in
 from pipeline.errors import NoWorkspace
@@ -49,7 +49,7 @@ def load_workspace(folder: Path) -> Workspace:
         NoWorkspace: there is no ``queries.yaml``.
         QueueInvalid: it cannot be read or has faults; the message lists them all with line and column.
     """
-    queue = read(folder / QUEUE_FILE)
+    queue = checked(contents(folder / QUEUE_FILE), QUEUE_FILE)
     if queue.settings.vault_queue == "ignore":
         return Workspace(folder, queue)
     asked, faults = questions_in(folder / "vault", queue.queries)

@@ -22,7 +22,6 @@ from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
 from pipeline.text.times import clock_of, length_of
 
-MAX_BYTES = 1_048_576
 _QUOTES = 'put the text in quotes: "…"'
 _WHOLE = 'put the whole text in double quotes: "…", and write \\" for one inside'
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -35,12 +34,12 @@ _SYNTAX = (
     ("could not find expected ':'", True, "a key without its colon", "write `key: value`, or indent the line under its text"),
     ("found unexpected end of stream", True, "a quotation mark that is never closed", "close it"),
     ("found unknown escape", False, "an unknown escape in a text in double quotes", "write the backslash twice: \\\\"),
-    ("expected ',' or ']'", True, "a bracket that is not closed, or more text after a list", "close it with ], or " + _QUOTES),
-    ("expected ',' or '}'", True, "a brace that is not closed, or more text after it", "close it with }, or " + _QUOTES),
+    ("expected ',' or", True, "a bracket that is not closed, or more text after it", "close it with ] or }, or " + _QUOTES),
     ("expected '-' indicator", False, "this does not go on the list", "start each entry with `- ` in one column, or " + _QUOTES),
     ("expected key", False, "this does not line up with the lines above", "indent it as its neighbours are, or " + _QUOTES),
 )
 _SIGNS = tuple("*&!>|@`%")  # no text begins with one of them: alias, anchor, tag, text over several lines, reserved ones
+_START = yaml.Mark("", 0, 0, 0, None, 0)
 # What YAML takes a text without quotes for.
 _MEANINGS = {"bool": "a yes/no value", "null": "nothing", "timestamp": "a date", "int": "a number", "float": "a number"}
 
@@ -62,7 +61,6 @@ class Faults(ValueError):
     """What is wrong with a node and the nodes in it."""
 
     def __init__(self, found: Sequence[Fault]) -> None:
-        super().__init__("; ".join(map(str, found)))
         self.found = tuple(found)
 
 
@@ -75,13 +73,14 @@ def noted(found: list[Fault]) -> Iterator[None]:
         found += error.found
 
 
-def fault_at(node: Node | yaml.Token, message: str, hint: str) -> Faults:
-    """Return a fault at the place of a node or a token."""
-    return Faults([Fault(line_of(node), node.start_mark.column + 1, message, hint)])
+def fault_at(place: Node | yaml.Mark, message: str, hint: str) -> Faults:
+    """Return a fault at a place, or where a node begins."""
+    mark = place.start_mark if isinstance(place, Node) else place
+    return Faults([Fault(mark.line + 1, mark.column + 1, message, hint)])
 
 
-def line_of(node: Node | yaml.Token) -> int:
-    """Return the line where a node or a token begins, counted from 1."""
+def line_of(node: Node) -> int:
+    """Return the line where a node begins, counted from 1."""
     return int(node.start_mark.line) + 1
 
 
@@ -91,17 +90,15 @@ def is_empty(node: Node) -> bool:
 
 
 Reader = Callable[[Node], Any]
-# Keys of earlier versions: each is read over where it has no meaning any more, with one notice that says what to do.
+# Keys of earlier versions, and what to write today: each is read over where it has no meaning any more, with one notice.
 REMOVED = {
+    "work": "write roles: {read: …}",
     "snapshot_every": "nothing takes its place",
-    "workers": "limits: {concurrency: …} says how much is done at once",
+    **dict.fromkeys(("workers", "concurrency"), "limits: {concurrency: …} says how much is done at once"),
     "context_tokens": "write reasoner: {context: …}",
     "max_workers": "write perspectives: …",
-    "budget_tokens": "write budget_usd: …",
-    "budget_calls": "write budget_usd: …",
-    "tokens": "limits: {tokens: …} caps a night",
-    "calls": "limits: {calls: …} caps a night",
-    "concurrency": "limits: {concurrency: …} says how much is done at once",
+    **dict.fromkeys(("budget_tokens", "budget_calls"), "write budget_usd: …"),
+    **dict.fromkeys(("tokens", "calls"), "limits: {tokens: …, calls: …} cap a night"),
     "dimensions": "the model says how long its vectors are",
     "questions": "mcp: {cost_usd: …} caps what other programs queue",
     "each_usd": "each may cost 0.25 USD, and mcp: {cost_usd: …} caps all that other programs queue",
@@ -118,21 +115,15 @@ def _decoded(data: bytes) -> str:
     Raises:
         Faults: it is not text that YAML can hold, or git left two versions in it.
     """
-    if len(data) > MAX_BYTES:
-        raise Faults([Fault(1, 1, "the file is larger than 1 MB", "keep fewer questions in it; what is done needs no entry")])
-    try:
-        text = data.decode().removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        before = data[: error.start].decode().removeprefix("\ufeff")
-        raise Faults([Fault(*_place(before), "the file is not UTF-8 text", "save it in the encoding UTF-8")]) from None
-    lines = text.splitlines()
-    for number, line in enumerate(lines, 1):
-        if line.startswith("<<<<<<< ") and any(later.startswith(">>>>>>> ") for later in lines[number:]):
-            hint = "keep what you want of both, and delete the lines that start with <<<<<<<, ||||||| , ======= and >>>>>>>"
-            raise Faults([Fault(number, 1, "conflict marks of git: two versions that nobody has merged", hint)])
-    bad = (place for place, char in enumerate(text) if not char.isprintable() and not _is_readable(char))
-    if (first := next(bad, None)) is not None:
-        raise Faults([Fault(*_place(text[:first]), f"a control character (U+{ord(text[first]):04X})", "delete it")])
+    text = data.decode(errors="surrogateescape").removeprefix("\ufeff")
+    start = f"\n{text}".find("\n<<<<<<< ")
+    if start >= 0 and "\n>>>>>>> " in text[start:]:
+        hint = "keep what you want of both, and delete the lines that start with <<<<<<<, ||||||| , ======= and >>>>>>>"
+        raise _fault_after(text[:start], "conflict marks of git: two versions that nobody has merged", hint)
+    bad = next((at for at, char in enumerate(text) if not char.isprintable() and not _is_readable(char)), None)
+    if bad is not None:
+        what = f"a control character, or a byte that is not UTF-8 (U+{ord(text[bad]):04X})"
+        raise _fault_after(text[:bad], what, "delete it, or save the file in the encoding UTF-8")
     return text
 
 
@@ -141,10 +132,9 @@ def _is_readable(char: str) -> bool:
     return char in "\t\n\r" or (unicodedata.category(char) not in {"Cc", "Cs", "Zl", "Zp"} and char not in "\ufeff\ufffe\uffff")
 
 
-def _place(before: str) -> tuple[int, int]:
-    """Return line and column of what follows ``before``."""
+def _fault_after(before: str, message: str, hint: str) -> Faults:
     lines = f"{before}\0".replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return len(lines), len(lines[-1])
+    return Faults([Fault(len(lines), len(lines[-1]), message, hint)])
 
 
 def nodes(data: bytes) -> tuple[Node | None, str, list[Fault]]:
@@ -158,11 +148,10 @@ def nodes(data: bytes) -> tuple[Node | None, str, list[Fault]]:
         try:
             for token in yaml.scan(text, Loader=_LOADER):
                 if isinstance(token, yaml.AnchorToken | yaml.TagToken):
-                    sign = text[token.start_mark.index]
-                    raise fault_at(token, f"a text cannot start with {sign} unquoted", _QUOTES)
+                    raise yaml.MarkedYAMLError(problem_mark=token.start_mark)
             root = yaml.compose(text, Loader=_LOADER)
         except yaml.MarkedYAMLError as error:
-            found.append(_explained(error, text))
+            found += _explained(error, text).found
             lines = text.splitlines(keepends=True)
             starts = (at for at in range(min(found[0].line, len(lines)) - 1, 0, -1) if lines[at].lstrip(" ")[:2] == "- ")
             with suppress(yaml.MarkedYAMLError):
@@ -170,23 +159,22 @@ def nodes(data: bytes) -> tuple[Node | None, str, list[Fault]]:
     return root, text, found
 
 
-def _explained(error: yaml.MarkedYAMLError, text: str) -> Fault:
+def _explained(error: yaml.MarkedYAMLError, text: str) -> Faults:
     """Return the fault that stopped the parser, in plain language."""
-    problem, mark = error.problem or "this is not YAML", error.problem_mark or error.context_mark
-    line, column, offset = (mark.line + 1, mark.column + 1, mark.index) if mark else (1, 1, 0)
-    before = text[text.rfind("\n", 0, offset) + 1 : offset]
-    if ("cannot start any token" in problem or "tab character" in problem) and "\t" in before + text[offset : offset + 1]:
-        return Fault(line, column, "a tab; YAML takes only spaces for indentation", "write spaces")
+    problem, mark = error.problem or "", error.problem_mark or _START
+    start = error.context_mark or mark
+    before = text[text.rfind("\n", 0, mark.index) + 1 : mark.index]
+    if ("cannot start any token" in problem or "tab character" in problem) and "\t" in before + text[mark.index : mark.index + 1]:
+        return fault_at(mark, "a tab; YAML takes only spaces for indentation", "write spaces")
     if ("expected key" in problem or "indicator" in problem) and before.rstrip(" ").endswith(('"', "'", "]", "}")):
-        return Fault(line, column, "more text after a closing quotation mark or bracket", _WHOLE)
+        return fault_at(mark, "more text after a closing quotation mark or bracket", _WHOLE)
     for words, at_start, message, hint in _SYNTAX:
         if words in problem:
-            place = error.context_mark if at_start and error.context_mark else mark
-            return Fault(place.line + 1 if place else 1, place.column + 1 if place else 1, message, hint)
-    for place in filter(None, (error.context_mark, mark)):
+            return fault_at(start if at_start else mark, message, hint)
+    for place in (start, mark):
         if (sign := text[place.index : place.index + 1]) in _SIGNS:
-            return Fault(place.line + 1, place.column + 1, f"a text cannot start with {sign} unquoted", _QUOTES)
-    return Fault(line, column, f"this is not valid YAML: {problem}", _QUOTES)
+            return fault_at(place, f"a text cannot start with {sign} unquoted", _QUOTES)
+    return fault_at(mark, f"this is not valid YAML: {problem}", _QUOTES)
 
 
 def quoted(value: object) -> str:
@@ -204,13 +192,17 @@ def shown(text: str) -> str:
 def kind(node: Node) -> str:
     """Return what a node is, in words."""
     if isinstance(node, ScalarNode):
-        return "nothing" if is_empty(node) else f"the text {shown(node.value)}"
-    return "a list" if isinstance(node, SequenceNode) else "a mapping"
+        return f"the text {shown(node.value)}"
+    return f"{'a' if node.value else 'an empty'} {'list' if isinstance(node, SequenceNode) else 'mapping'}"
 
 
 def near(word: str, words: tuple[str, ...]) -> str:
     """Return the one of ``words`` that was probably meant, or ""."""
     return next(iter(get_close_matches(word[:40].casefold(), words, n=1, cutoff=0.6)), "")
+
+
+def _unknown(node: Node, what: str, meant: str, otherwise: str) -> Faults:
+    return fault_at(node, f"{what} is not known here", f"did you mean {meant}?" if meant else otherwise)
 
 
 def scalar(node: Node, wanted: str) -> ScalarNode:
@@ -255,9 +247,21 @@ def choice(*words: str, wanted: str = "") -> Reader:
     def read(node: Node) -> str:
         found: str = scalar(node, listed).value
         if found not in words:
-            meant = near(found, words)
-            raise fault_at(node, f"{shown(found)} is not known here", f"did you mean {meant}?" if meant else listed)
+            raise _unknown(node, shown(found), near(found, words), listed)
         return found
+
+    return read
+
+
+def single(convert: Callable[[str], Any], wanted: str) -> Reader:
+    """Return a reader of one value, ``wanted`` in words; of a text that is none, ``convert`` makes None or a ValueError."""
+
+    def read(node: Node) -> Any:
+        said = scalar(node, f"write {wanted}").value
+        with suppress(ValueError):
+            if (value := convert(said)) is not None:
+                return value
+        raise fault_at(node, f"{shown(said)} is not {wanted.partition(', such as')[0]}", f"write {wanted}")
 
     return read
 
@@ -265,43 +269,27 @@ def choice(*words: str, wanted: str = "") -> Reader:
 def number(low: float, high: float, wanted: str, of: Callable[[str], float] = float) -> Reader:
     """Return a reader of a number from ``low`` to ``high``."""
 
-    def read(node: Node) -> float:
-        found = scalar(node, wanted)
-        try:
-            value = of(found.value)
-        except ValueError:
-            raise fault_at(node, f"{kind(node)} where a number belongs", wanted) from None
-        if not low <= value <= high:
-            raise fault_at(node, f"{found.value} is out of range", wanted)
-        return value
+    def convert(said: str) -> float | None:
+        value = of(said)
+        return value if low <= value <= high else None
 
-    return read
+    return single(convert, wanted)
 
 
 def whole(low: int, high: int) -> Reader:
     """Return a reader of a whole number from ``low`` to ``high``."""
-    return number(low, high, f"write a whole number from {low} to {high}", int)
+    return number(low, high, f"a whole number from {low} to {high}", int)
 
 
-money = number(1e-9, 999_999_999, "write an amount above zero, such as 2.50")  # in USD
+def _length(said: str) -> timedelta | None:
+    found = length_of(said.strip())
+    return found if found and found <= timedelta(days=3_650) else None
 
 
-def duration(node: Node) -> timedelta:
-    """Read a length of time: a whole number and ``s``, ``m``, ``h`` or ``d``; at most ten years."""
-    wanted = "write a number with its unit: 30s, 90m, 12h or 7d"
-    length = length_of(scalar(node, wanted).value.strip())
-    if length is None or not timedelta() < length <= timedelta(days=3_650):
-        raise fault_at(node, f"{kind(node)} is no length of time from 1s to 3650d", wanted)
-    return length
-
-
-def clock(node: Node) -> time:
-    """Read a time of day, ``HH:MM``, perhaps with a zone."""
-    wanted = 'write it with two digits each: "06:30", or "06:30 Europe/Berlin"'
-    moment = clock_of(scalar(node, wanted).value)
-    if moment is None:
-        raise fault_at(node, f"{kind(node)} is no time of day", wanted)
-    return moment
+money = number(1e-9, 999_999_999, "an amount above zero, such as 2.50")  # in USD
+duration = single(_length, "a length of time from 1s to 3650d, such as 90m, 12h or 7d")
+_yes_or_no = single({"true": True, "false": False}.get, "true or false")
+clock = single(clock_of, 'a time of day, such as "06:30" or "06:30 Europe/Berlin"')
 
 
 def listing(each: Reader, wanted: str = "write a list: [a, b]", *, some: bool = False) -> Reader:
@@ -309,8 +297,7 @@ def listing(each: Reader, wanted: str = "write a list: [a, b]", *, some: bool = 
 
     def read(node: Node) -> tuple[Any, ...]:
         if not isinstance(node, SequenceNode) or (some and not node.value):
-            what = "an empty list" if isinstance(node, SequenceNode) else kind(node)
-            raise fault_at(node, f"{what} where a list belongs", wanted)
+            raise fault_at(node, f"{kind(node)} where a list belongs", wanted)
         values, found = dict[Any, None](), list[Fault]()
         for child in node.value:
             with noted(found):
@@ -326,7 +313,7 @@ def pairs(each: Reader, keys: Sequence[str] = ()) -> Reader:
     """Return a reader of a mapping as pairs of key and value; ``keys`` are those it may have, () for any."""
 
     def read(node: Node) -> tuple[tuple[str, Any], ...]:
-        known = keys or [key.value for key, _ in _pairs_of(node) if isinstance(key, ScalarNode)]
+        known = keys or ([key.value for key, _ in node.value] if isinstance(node, MappingNode) else [])
         return tuple(members(node, dict.fromkeys(known, each)).items())
 
     return read
@@ -352,8 +339,9 @@ def record(cls: type[T], node: Node, found: list[Fault] | None = None, **more: o
 
 
 @cache
-def _noticed(name: str) -> None:
-    _log.warning("queries.yaml: the key %s is no longer used: %s", name, REMOVED[name])
+def notice(name: str) -> None:
+    """Say once that a key is of an earlier version, and what to write today."""
+    _log.warning("queries.yaml: the key %s is of an earlier version: %s", name, REMOVED[name])
 
 
 def members(
@@ -363,32 +351,27 @@ def members(
 
     Faults are added to ``found``, and the other values returned; without it they are raised.
     """
+    if not isinstance(node, MappingNode):
+        raise fault_at(node, f"{kind(node)} where a mapping belongs", f"write {{{next(iter(readers), 'key')}: …}}")
     seen, values, faults = dict[str, int](), dict[str, Any](), list[Fault]() if found is None else found
-    for key, value in _pairs_of(node, next(iter(readers), "key")):
+    for key, value in node.value:
         with noted(faults):
             name: str = scalar(key, "write a key, such as `mode:`").value
             if name in seen:
                 raise fault_at(key, f"the key {shown(name)} is given twice, first in line {seen[name]}", "keep one of the two")
             seen[name] = line_of(key)
             if name in REMOVED and name not in readers:
-                _noticed(name)
+                notice(name)
                 continue
             if name not in readers:
-                meant = near(name, tuple(readers))
-                hint = f"did you mean {meant}?" if meant else f"known are: {', '.join(readers)}"
-                raise fault_at(key, f"the key {shown(name)} is not known here", hint)
+                known = f"known are: {', '.join(readers)}"
+                raise _unknown(key, f"the key {shown(name)}", near(name, tuple(readers)), known)
             if is_empty(value) and not empty:
                 raise fault_at(value, f"{name} has no value", "write one, or remove the line")
             values[name] = readers[name](value)
     if faults and found is None:
         raise Faults(faults)
     return values
-
-
-def _pairs_of(node: Node, key: str = "key") -> list[tuple[Node, Node]]:
-    if not isinstance(node, MappingNode):
-        raise fault_at(node, f"{kind(node)} where a mapping belongs", f"write {{{key}: …}}")
-    return cast("list[tuple[Node, Node]]", node.value)
 
 
 @cache
@@ -415,8 +398,4 @@ def _reader(hint: Any) -> Any:
         return partial(record, cast("type", hint))
     if parts := get_args(hint):  # a list of the first, or that or nothing
         return listing(_reader(parts[0])) if get_origin(hint) is tuple else _reader(parts[0])
-    return {str: text, float: money, timedelta: duration, time: clock, bool: _yes_or_no}[hint]
-
-
-def _yes_or_no(node: Node) -> bool:
-    return bool(choice("true", "false")(node) == "true")
+    return {str: text, float: money, timedelta: duration, time: clock, bool: _yes_or_no, int: whole(1, 999_999_999)}[hint]

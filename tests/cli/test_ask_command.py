@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config.queue_file import read
+from pipeline.config.workspace import load_workspace
 from tests.commanding import Said, said, workspace_in
 
 DEPTH = "How deep is the harbour at low tide?"
@@ -101,11 +101,11 @@ def test_deeper_queues_the_question_with_the_tags_of_its_session_and_once(folder
     for said_of_it in ("queued as where-do-ships", "not queued: the question is already in line"):
         answer = said(folder, "ask", "--deeper", "depth", "Where do ships wait at night?")
         assert said_of_it in answer.out + answer.err
-    (query,) = (one for one in read(folder / "queries.yaml").queries if one.text == "Where do ships wait at night?")
+    (query,) = (one for one in load_workspace(folder).queue.queries if one.text == "Where do ships wait at night?")
     assert (query.mode, query.tags) == ("fast", ("harbours",))
     goes_on = said(folder, "ask", "--deeper", "--json", "--continue", "Who paints the ships?")
-    assert json.loads(goes_on.out)["queued"] == read(folder / "queries.yaml").queries[-1].id
-    assert read(folder / "queries.yaml").queries[-1].tags == ("harbours",)
+    assert json.loads(goes_on.out)["queued"] == load_workspace(folder).queue.queries[-1].id
+    assert load_workspace(folder).queue.queries[-1].tags == ("harbours",)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipeline.config.queue_file import add_query, parse, read
+from pipeline.config.queue_file import add_query, parse
 from pipeline.errors import SystemRefused, UsageError
 
 # The file before, and after `Why: so?` was added.
@@ -32,8 +32,8 @@ STYLES = [
     ("---\nqueries:\n- a\n...\n", '---\nqueries:\n- a\n- "Why: so?"\n...\n'),
     ("queries: []\n", 'queries: ["Why: so?"]\n'),
     ("queries: [a, b]  # two\nsettings: {}\n", 'queries: [a, b, "Why: so?"]  # two\nsettings: {}\n'),
-    ("queries: [\n  a,  # one, two\n]\n", 'queries: [\n  a,  # one, two\n"Why: so?"]\n'),
-    ("queries: [\n  a  # one,\n]\n", 'queries: [\n  a  # one,\n, "Why: so?"]\n'),
+    ("queries: [\n  a,  # one, two\n]\n", 'queries: [\n  a, "Why: so?",  # one, two\n]\n'),
+    ("queries: [\n  a  # one,\n]\n", 'queries: [\n  a, "Why: so?"  # one,\n]\n'),
     ("queries:\n- |\n  a\n  # b\n# c\nsettings: {}\n", 'queries:\n- |\n  a\n  # b\n- "Why: so?"\n# c\nsettings: {}\n'),
     ("{queries: [a]}\n", '{queries: [a, "Why: so?"]}\n'),
     ("\ufeffqueries:\n- a\n", '\ufeffqueries:\n- a\n- "Why: so?"\n'),
@@ -49,10 +49,10 @@ def _file(folder: Path, text: str) -> Path:
 @pytest.mark.parametrize(("before", "after"), STYLES)
 def test_a_question_is_added_and_everything_else_stays(tmp_path: Path, before: str, after: str) -> None:
     path = _file(tmp_path, before)
-    old = read(path)
+    old = parse(path.read_bytes())[0]
     added = add_query(path, "Why: so?")
     assert path.read_bytes().decode() == after
-    assert read(path).queries == (*old.queries, added)
+    assert parse(path.read_bytes())[0].queries == (*old.queries, added)
     assert added.text == "Why: so?"
 
 
@@ -61,7 +61,7 @@ def test_fields_are_written_beside_the_question(tmp_path: Path, before: str) -> 
     path = _file(tmp_path, before)
     added = add_query(path, "Why?", id="why", mode="fast", every="7d", tags=["no", "x"], priority=3, budget_usd=0.5)
     assert (added.id, added.mode, added.tags, added.priority, added.budget_usd) == ("why", "fast", ("no", "x"), 3, 0.5)
-    assert read(path).queries[-1] == added
+    assert parse(path.read_bytes())[0].queries[-1] == added
 
 
 def test_a_field_with_a_fault_leaves_the_file_as_it_was(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_field_with_a_fault_leaves_the_file_as_it_was(tmp_path: Path) -> None:
 def test_a_question_that_begins_like_another_leaves_the_other_its_id(tmp_path: Path, other: str) -> None:
     path = _file(tmp_path, f"queries:\n- {other}\n")
     added = add_query(path, "A, b!")
-    assert [query.id for query in read(path).queries] == ["a-b", added.id]
+    assert [query.id for query in parse(path.read_bytes())[0].queries] == ["a-b", added.id]
     assert added.id.startswith("a-b-")
 
 
@@ -124,7 +124,7 @@ def test_two_processes_that_add_at_once_lose_no_question(tmp_path: Path) -> None
         other.start()
     for other in others:
         other.join()
-    assert len(read(path).queries) == 20
+    assert len(parse(path.read_bytes())[0].queries) == 20
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -137,6 +137,6 @@ def test_any_text_reads_back_or_is_refused(tmp_path: Path, text: str, style: str
     except UsageError:
         assert path.read_bytes() == before
     else:
-        assert read(path).queries[-1] == added
+        assert parse(path.read_bytes())[0].queries[-1] == added
         assert added.text == " ".join(text.split())
         assert parse(path.read_bytes())[0].queries[:-1] == parse(before)[0].queries
