@@ -37,14 +37,11 @@ from pipeline.domain.session_state import SessionState, cost_of
 from pipeline.errors import CorpusUnusable, SearchFailed, StepError
 from pipeline.net.client import SERVICES, HttpClient, Policy
 from pipeline.net.guard import AddressGuard
-from pipeline.net.pages import PageCache, ReadingLimits, WebFetch
 from pipeline.ports import EventStore, Fetch, FoundPassages, Page, Reasoner, Search, SearchResult, SharedPace
 from pipeline.research import StepContext
 from pipeline.search.combined_searches import FallbackChain, Member, MeteredSearch, OwnAndWeb
-from pipeline.search.embedding_servers import EmbeddingClient, Reranker
 from pipeline.search.local_embedder import LocalEmbedder, files_of
 from pipeline.search.passage_search import IndexReport, PassageSearch
-from pipeline.search.providers import WebSearch, web_search
 from pipeline.search.vectors import Meaning, VectorModel
 from pipeline.text.cleaning import one_line
 from pipeline.text.redaction import Redaction
@@ -53,11 +50,14 @@ from pipeline.vault.model import rated_for
 from pipeline.wiring.store_adapters import index_file, local_model
 from pipeline.wiring.vault_and_site import templates_of
 
-if TYPE_CHECKING:  # only a run with a model waits for what models need
+if TYPE_CHECKING:  # only a run with a model, a server of vectors or the web waits for what they need
+    from pipeline.net.pages import WebFetch
     from pipeline.reasoners.model.call_costs import Prices
     from pipeline.reasoners.model.reasoner import OpenAIReasoner
+    from pipeline.search.embedding_servers import EmbeddingClient, Reranker
+    from pipeline.search.providers import WebSearch
 
-C = TypeVar("C", EmbeddingClient, Reranker)
+C = TypeVar("C", "EmbeddingClient", "Reranker")
 WAIT_S = 600.0  # how long a run waits for vectors of passages, some 20,000 on two processors; the next one goes on
 PUBLIC_PRICE = (2.0, 10.0)  # USD a million tokens in and out: the worst case of a model whose price nobody named
 
@@ -79,6 +79,8 @@ def web_search_of(name: str, settings: Settings, keys: Keys, http: HttpClient, p
     Raises:
         UsageError: it needs a key or an address which is not set.
     """
+    from pipeline.search.providers import web_search
+
     access = search_access(name, settings, keys)
     assert access is not None  # noqa: S101 - it is no folder of documents
     return web_search(name, access.url, access.key, http, {"user-agent": agent_of(settings)}, pace)
@@ -86,10 +88,13 @@ def web_search_of(name: str, settings: Settings, keys: Keys, http: HttpClient, p
 
 @dataclass(frozen=True, slots=True)
 class Fetches:
-    """Pages of the folder from the folder, all others from the web; ``redact`` takes out the keys that one may hold."""
+    """Pages of the folder from the folder, all others from the web, which is first asked for then.
+
+    ``redact`` takes out the keys that a page may hold.
+    """
 
     documents: Fetch
-    web: Fetch
+    web: Callable[[], Fetch]
     redact: Callable[[str], str]
 
     async def read(self, url: str) -> Page:
@@ -98,7 +103,7 @@ class Fetches:
         Raises:
             ReadFailed: it cannot be read, or holds no text.
         """
-        page = await (self.documents if url.startswith("corpus:") else self.web).read(url)
+        page = await (self.documents if url.startswith("corpus:") else self.web()).read(url)
         return replace(page, text=self.redact(page.text))
 
 
@@ -128,8 +133,11 @@ class AdapterFactory:
         self._http = http_of(settings, self.keys)
         self._extractor = self.extractor or Extractor()
         self._meaning = meaning_of(settings, self.keys, self._http, self.workspace.folder, self.wait_s)
-        one = settings.reranker
-        self._reranker = client_of(Reranker, one, "reranker", settings, self.keys, self._http) if one else None
+        self._reranker: Reranker | None = None
+        if settings.reranker:
+            from pipeline.search.embedding_servers import Reranker
+
+            self._reranker = client_of(Reranker, settings.reranker, "reranker", settings, self.keys, self._http)
         self.documents = documents_of(self.workspace, self._meaning, self._extractor, self._reranker, self.store)
         self._closers += [self._http.aclose, self._extractor.aclose]
         self._members = {LOCAL: Member(self.documents)}  # each is made once, so that all of a night share its pace and fate
@@ -179,7 +187,7 @@ class AdapterFactory:
         return StepContext(
             reasoner=self._model(config.reasoner).for_query((ledger, night)) if config.has_model else None,
             search=self._search(state, ledger, night),
-            fetch=Fetches(self.documents, self._web, self._redaction.text),
+            fetch=Fetches(self.documents, lambda: self._web, self._redaction.text),
             page_text=lambda digest: self.store.objects.get(digest).decode("utf-8"),
             rated=lambda query_id: rated_for(self.store, read_decisions(self.store).ratings, query_id),
         )
@@ -268,6 +276,8 @@ class AdapterFactory:
     @cached_property
     def _web(self) -> WebFetch:
         """Pages have a client of their own: sharing the one that may ask your own servers, a page could redirect into them."""
+        from pipeline.net.pages import PageCache, ReadingLimits, WebFetch
+
         settings, policy = self._settings, Policy(attempts=2, call_deadline_s=90, retry_after_cap_s=30)
         http = HttpClient(policy, guard=AddressGuard(settings.page_hosts), route=route_of(settings, self.keys, to_pages=True))
         self._closers.append(http.aclose)
@@ -307,6 +317,8 @@ def meaning_of(settings: Settings, keys: Keys, http: HttpClient, folder: Path, w
         return Meaning(LocalEmbedder(model), wait_s)
     if isinstance(settings.embeddings, str):
         return None
+    from pipeline.search.embedding_servers import EmbeddingClient
+
     return Meaning(client_of(EmbeddingClient, settings.embeddings, "embeddings", settings, keys, http), wait_s)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pipeline.batch.session_index import read_all
 from pipeline.config import workspace_starter
@@ -24,9 +24,6 @@ from pipeline.vault import BuildReport, build_vault
 from pipeline.vault.build_cache import hidden_notes, paths_of
 from pipeline.vault.build_if_changed import Mode
 from pipeline.wiring.store_adapters import refuse_missing_log, store_of, summaries_of
-
-if TYPE_CHECKING:
-    pass
 
 R = TypeVar("R")
 _log = logging.getLogger("pipeline.wiring")
