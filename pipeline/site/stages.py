@@ -185,7 +185,8 @@ class Build:
         If that changed, every note is read again. Only what is public was read: any other is looked at each time.
         """
         self._looks = dict(self._wanted())
-        self._records = {} if self._everything else self._kept.records()
+        stored = self._kept.records()
+        self._records, self._stored = {} if self._everything else stored, stored.keys()
         fresh = [path for path, look in self._looks.items() if path not in self._records or self._records[path][0] != look]
         notes = (path for path in sorted(fresh) if path.endswith(".md"))
         said = ((path, public.marks_of(read(self._folders.vault, path) or b"")) for path in notes)
@@ -237,7 +238,7 @@ class Build:
                 self._before[path] = self._searched(record, path)
                 rows.append((path, *self._looks[path], records[path].packed(), words))
         self._before |= {path: self._searched(unpacked(self._records[path][1]), path) for path in gone}
-        self._kept.read.drop(gone)
+        self._kept.read.drop(self._stored - set(found))
         self._words = {row[0]: row[-1] for row in rows}
         self._kept.put("records", rows)
         marks = dict.fromkeys(self._kept.read.marks(), EMPTY) | {folder: found.mark for folder, found in self._found.items()}
