@@ -128,6 +128,7 @@ def test_what_is_ticked_before_a_night_holds_in_that_night_also_for_a_passage_of
     report = second.read_text()
     assert [f"{quote} Der Hafen ist {depth}" in report for quote in (">", "> >")] == [rating == "useful"] * 2
     assert f"- [x] {rating}, noted" in first.read_text()
+    assert not (folder / "vault" / "attic").exists()
     assert len(store_of(folder).marks(["vault"])) == 1
     assert ("> - 1 Passage wie zuvor\n" in report) == (rating == "useful")
     assert ("> - **Als falsch markiert, nicht mehr gezeigt:** 1 Passage\n" in report) == (rating == "wrong")

@@ -158,8 +158,8 @@ def significant(properties: Mapping[str, Any], body: str) -> list[bytes]:
         value = properties[name]
         for entry in value if isinstance(value, list | tuple) else [value]:  # git puts lists together line by line
             lines.append(_TARGET.sub("[[", f"{name}: {_comparable(entry)}").encode("utf-8", "surrogateescape"))
-    text = _TARGET.sub("[[", body).replace("- [x] ", "- [ ] ").encode("utf-8", "surrogateescape")  # a tick is no edit
-    lines.extend(filter(None, map(bytes.rstrip, text.split(b"\n"))))
+    text = _TARGET.sub("[[", body).replace("- [x] ", "- [ ] ").replace("- [X] ", "- [ ] ")  # a tick is no edit
+    lines.extend(filter(None, map(bytes.rstrip, text.encode("utf-8", "surrogateescape").split(b"\n"))))
     return lines
 
 
