@@ -124,12 +124,12 @@ class Card(Summary):
     (None for the first report on a question), ``open`` the questions left open, ``cited`` the addresses of the report's sources.
     ``read`` are the pages that the session read, in order. ``workers`` has the path of each worker's note by the worker's id;
     without a model there is none: the session's note shows its workers too. ``last_event`` is the id of the event of ``version``.
-    Until the names of all notes are known, the paths are those that its notes would have alone. ``called_wrong``: by a person.
+    Until the names of all notes are known, the paths are those that its notes would have alone. ``rating``: a person's, or "".
     ``found_at_last``: the session before it on the question did not find what this report has.
     """
 
     reported_at: str = ""
-    called_wrong: bool = False
+    rating: str = ""
     found_at_last: bool = False
     names: str = "latin"
     session_path: str
@@ -533,9 +533,9 @@ def model_of(values: Values, ratings: Ratings, hidden: Collection[str]) -> Vault
         report_path, session_path = taken.claim(card.report_path, card.id), taken.claim(card.session_path, card.id)
         workers = {name: taken.claim(path, f"{card.id}/{name}") for name, path in card.workers.items()}
         own = report_path if card.has_note else ""
-        is_wrong = ratings.of(card.query_id, f"report:{card.id}") == "wrong"
+        rating = ratings.of(card.query_id, f"report:{card.id}") or ""
         card = card.after(values.cards.get(card.previous_session))
-        cards.append(replace(card, session_path=session_path, report_path=own, workers=workers, called_wrong=is_wrong))
+        cards.append(replace(card, session_path=session_path, report_path=own, workers=workers, rating=rating))
     times = times_of({card.id: (card.started_at, card.previous_session) for card in cards})
     cards.sort(key=lambda card: (times[card.id], card.id))
     readings, sources = readings_by_url(cards), dict[str, Link]()

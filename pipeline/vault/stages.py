@@ -201,7 +201,7 @@ class Build:
                 one.id: (
                     best_link(one),
                     one.reported_at or one.ended_at,
-                    "you called it wrong" if one.called_wrong else one.outcome,
+                    "you called it wrong" if one.rating == "wrong" else one.outcome,
                 )
                 for one in model.reported_before(card)
             },
@@ -226,7 +226,7 @@ class Build:
         notes: list[tuple[Kind, str, str]] = [("session", card.session_path, ""), *(("worker", *one) for one in own)]
         notes += [("report", card.report_path, "")] if card.has_note else []
         # Its own paths are its value too: another note may have taken its name. So is what links to it say.
-        value = repr((self._values.marks[card.id], card.session_path, best_link(card), own, beside))
+        value = repr((self._values.marks[card.id], card.session_path, best_link(card), card.rating, own, beside))
         return Part(f"session:{card.id}", value, made, tuple(notes))
 
     def _source_parts(self, model: VaultModel, noted: Collection[str]) -> Iterator[Part]:

@@ -81,6 +81,7 @@ def test_that_reports_are_called_wrong_on_one_machine_is_said_on_another_too(tmp
         place.build()
         other.build()
     assert other.build("check").written == ()
+    assert other.files() == place.files()
 
 
 def test_a_vault_without_any_session_says_what_to_do(tmp_path: Path) -> None:

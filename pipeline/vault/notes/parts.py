@@ -103,7 +103,7 @@ class Block:
 
 def report_link(session: Card) -> Link | None:
     """Return the link to a session's report, shown as the question, as it was asked; None without one."""
-    words = f"{session.query} (you called it wrong)" if session.called_wrong else session.query
+    words = f"{session.query} (you called it wrong)" if session.rating == "wrong" else session.query
     return Link(session.report_path, words) if session.report_path else None
 
 

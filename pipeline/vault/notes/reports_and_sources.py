@@ -200,6 +200,7 @@ def report_note(loaded: LoadedSession) -> Note:
         "open_questions": len(report.unknowns) if state.config.has_model else None,
         "cost_usd": round(card.charged_usd, 6),
         "archived": beside.archived or None,
+        "rating": card.rating,
     }
     reported_at = card.reported_at or state.ended_at
     properties = parts.session_properties(loaded, "report", state.query, own, reported_at)

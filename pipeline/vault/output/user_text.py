@@ -269,11 +269,14 @@ def compose(properties: Mapping[str, Property], body: str, additions: UserText =
     Raises:
         BlocksMalformed: the template's own markers do not pair up.
     """
-    whole = dict(properties)
+    whole, others = dict(properties), additions.lines
+    rating = whole.pop("rating", "")
+    if rating and "rating" not in frontmatter.by_key(others):  # a person gave it, in this note before it was lost or elsewhere
+        others += f"rating: {rating}\n"
     for name, entries in additions.lists.items():
         if entries:
             whole[name] = (*_entries(whole.get(name)), *entries)
-    head, text = frontmatter.emit(whole) + additions.lines, filled(body, additions.texts)
+    head, text = frontmatter.emit(whole) + others, filled(body, additions.texts)
     lines = letters_of(significant(properties, filled(text, {}) if additions.texts else text))
     own = letters_of(_entry(name, entry) for name in SHARED_LISTS for entry in _entries(properties.get(name)))
     return f"---\n{head}---\n\n{text}\n{_LEAD}{lines}.{own} %%\n"
