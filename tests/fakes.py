@@ -29,7 +29,7 @@ from pipeline.domain.research_values import Cost, Hit, ResearchConfig
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.session_state import SessionState
 from pipeline.engine.recorder import Recorder
-from pipeline.engine.run_context import RunContext
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.errors import SearchFailed
 from pipeline.ports import Answer, EventStore, Page, SearchResult
 from pipeline.research import StepContext

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pipeline.cli.main import main
-from pipeline.engine import run_context
+from pipeline.engine import stop_and_clock
 
 FORK = multiprocessing.get_context("forkserver")
 FORK.set_forkserver_preload(["tests.simulation.machines.worker_process", "tests.warmed"])
@@ -76,6 +76,6 @@ def _research(given: list[str], env: dict[str, str], grace_s: float, *printed: P
         os.dup2(os.open(file, os.O_WRONLY | os.O_APPEND), number)
     sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
     sys.stderr = os.fdopen(2, "w", 1, encoding="utf-8", closefd=False)
-    run_context.GRACE_S = grace_s
+    stop_and_clock.GRACE_S = grace_s
     sys.argv = given
     main()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pipeline.domain.events.stream_records import Kind, Record, kind_of
 from pipeline.errors import EventRejected, ObjectMissing, VersionConflict
-from pipeline.store.base_store import StoredStreams
+from pipeline.store.tombstone_filter import StoredStreams
 from pipeline.text.cleaning import digest_of
 
 

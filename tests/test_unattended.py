@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.batch import batch_runner
-from pipeline.engine import run_context
+from pipeline.engine import stop_and_clock
 from pipeline.ops.console_output import LOG_FILE
 from tests.commanding import last_run, said
 from tests.forking import Command
@@ -113,7 +113,7 @@ def test_the_night_ends_by_its_deadline_whatever_never_answers(
     queue = (folder / "queries.yaml").read_text("utf-8")
     (folder / "queries.yaml").write_text(queue.replace("settings:\n", 'settings:\n  limits: {deadline: "06:30"}\n'), "utf-8")
     monkeypatch.setattr(batch_runner, "next_at", lambda _clock, now: now + timedelta(seconds=2))
-    monkeypatch.setattr(run_context, "GRACE_S", 0.1)
+    monkeypatch.setattr(stop_and_clock, "GRACE_S", 0.1)
     assert said(folder, "run").code == 3
     ended, end = night_of(folder)
     assert {(event.status, event.cause) for event in ended} == {("interrupted", "cap")}

@@ -31,7 +31,7 @@ from pipeline.domain.session import ResearchSession
 from pipeline.domain.session_state import SessionState, cost_of
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import StreamLog, new_stream
-from pipeline.engine.run_context import SIGNALLED, RunContext, ending_at, reserved_for_writing
+from pipeline.engine.stop_and_clock import SIGNALLED, RunContext, ending_at, reserved_for_writing
 from pipeline.errors import LogUnwritable, ProviderRefused, ResearchError, SearchFailed, StepError
 from pipeline.ports import EventStore
 from pipeline.research import StepContext

@@ -24,7 +24,7 @@ from pipeline.domain.session import state_of
 from pipeline.domain.session_state import SessionState
 from pipeline.domain.summary import Summary
 from pipeline.engine.recorder import StreamLog, failed, new_stream
-from pipeline.engine.run_context import RunContext
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.errors import BudgetSpent, LogError, LogUnwritable, ProviderRefused, StepError
 from pipeline.ports import EventStore, Reasoner
 from pipeline.text.cleaning import digest_of

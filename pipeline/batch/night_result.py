@@ -25,7 +25,7 @@ from pipeline.domain.session import state_of
 from pipeline.domain.session_state import SessionState, cost_of, outcome_of, seconds_between, working_seconds
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import talk_of
-from pipeline.engine.run_context import SIGNALLED
+from pipeline.engine.stop_and_clock import SIGNALLED
 from pipeline.errors import (
     LOG_TROUBLE,
     BudgetSpent,

@@ -23,7 +23,7 @@ from pipeline.domain.session import ResearchSession
 from pipeline.domain.session_state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import StreamLog
-from pipeline.engine.run_context import RunContext, Stop, ending_at
+from pipeline.engine.stop_and_clock import RunContext, Stop, ending_at
 from pipeline.errors import LogError, LogUnwritable, ResearchError, StepError, UsageError, VersionConflict
 from pipeline.ports import EventStore
 from pipeline.ports.night_jobs import BUILD, CLOSE, JobEngine, Night, NightJob, Nights, Share, entry_of

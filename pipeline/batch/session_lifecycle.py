@@ -12,7 +12,7 @@ from pipeline.domain.research_values import EarlierSession, Perspective, Recalle
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.session_state import SessionState, working_seconds
 from pipeline.engine.recorder import Recorder
-from pipeline.engine.run_context import RunContext
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.errors import CommandRefused, LogError
 from pipeline.ports import EventStore
 from pipeline.research.planning_and_searching import approval_of

@@ -25,7 +25,7 @@ from pipeline.domain.events.talk_events import Scope, TalkOpened
 from pipeline.domain.page_choice_and_findings import without_fragment
 from pipeline.domain.research_values import EXTRACTIVE
 from pipeline.domain.talk import TalkScope, TalkState, Turn, latest_talk, read_talk, talk_scope
-from pipeline.engine.run_context import RunContext
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.engine.talk_loop import TalkContext, TalkLog, answer_question, finish_question
 from pipeline.errors import ExitCode, ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import PRINTED, Console, end

@@ -11,7 +11,7 @@ import click
 
 from pipeline.batch import session_lifecycle
 from pipeline.cli.arguments_and_builds import bring_up_to_date, length, session_named
-from pipeline.cli.night import join_branches
+from pipeline.cli.run_batch import join_branches
 from pipeline.cli.run_commands import moment
 from pipeline.cli.run_inputs import environment_of
 from pipeline.config.keys import shown_store
@@ -174,7 +174,7 @@ def work(
     if lease > LONGEST_LEASE:
         raise click.BadParameter("it is 5m at most", param_hint="--lease")
     require_queue(console.folder)
-    from pipeline.cli.distributed_run import work_on_jobs
+    from pipeline.cli.distributed_night import work_on_jobs
     from pipeline.wiring.postgres_adapters import show_dashboard
 
     if dashboard:

@@ -153,7 +153,7 @@ def _work(run: UnattendedRun, request: Request) -> int:
 
         work = bool(open_note_questions(env))
     if work or not is_recorded(env, decided):
-        from pipeline.cli.night import work_through
+        from pipeline.cli.run_batch import work_through
 
         if (code := work_through(run, env, request, unfinished=unfinished)) is not None:
             return code

@@ -23,7 +23,7 @@ from pipeline.domain.events.night_events import PassagesEmbedded
 from pipeline.domain.events.session_events import NO_EVIDENCE, EventBase, ResearchFailed, RunStarted
 from pipeline.domain.research_values import Cost
 from pipeline.domain.session_state import SessionState
-from pipeline.engine.run_context import Listener, RunContext, SteadyClock
+from pipeline.engine.stop_and_clock import Listener, RunContext, SteadyClock
 from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask
 from pipeline.ops.unattended import UnattendedRun
 from pipeline.research import StepContext

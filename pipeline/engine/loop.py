@@ -20,7 +20,7 @@ from pipeline.domain.session import ResearchSession
 from pipeline.domain.session_state import SessionState, seconds_between, working_seconds
 from pipeline.domain.steps import FetchPage, Step
 from pipeline.engine.recorder import Recorder, failed
-from pipeline.engine.run_context import RunContext
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.errors import AnswerInvalid, BudgetSpent, LogError, ProviderRefused, ResearchError, StepError
 from pipeline.ports import EventStore
 from pipeline.research import StepContext, StepResult

@@ -16,7 +16,7 @@ from pipeline.domain.events.session_events import EventBase, StepFailed
 from pipeline.domain.events.stream_records import Kind, Record, stream_id
 from pipeline.domain.research_values import Cost
 from pipeline.domain.session import ResearchSession, record_of, stamped
-from pipeline.engine.run_context import RunContext
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.errors import AnswerInvalid, LogError, LogUnwritable, StepError
 from pipeline.ports import EventStore
 from pipeline.text.cleaning import digest_of, one_line

@@ -19,7 +19,7 @@ from pipeline.domain.reasoner_questions import CheckQuestion, PastTurn, Reply, S
 from pipeline.domain.research_values import EXTRACTIVE, Cost, Fact, Sentence
 from pipeline.domain.talk import TalkScope, TalkState, TalkStep, Turn, apply, next_step, read_talk
 from pipeline.engine.recorder import StreamLog, failed
-from pipeline.engine.run_context import RunContext
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.errors import BudgetSpent, CorpusUnusable, ProviderRefused, ReadFailed, SearchFailed, StepError
 from pipeline.ports import Documents, EventStore, FoundPassages, Reasoner, StoredPage, StoredPages
 from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page

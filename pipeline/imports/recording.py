@@ -10,7 +10,7 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.stream_records import import_id
 from pipeline.domain.session import record_of, stamped
-from pipeline.engine.run_context import RunContext
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.imports.converters import Converted
 from pipeline.ports import EventStore
 from pipeline.text.cleaning import digest_of

@@ -27,7 +27,7 @@ from pipeline.domain.session_state import SessionState, cost_of
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import read_talk
 from pipeline.engine.recorder import StreamLog, new_stream
-from pipeline.engine.run_context import RunContext
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.errors import LogDamaged, LogError, LogUnwritable
 from pipeline.ops import citation_audit
 from pipeline.ports import EventStore

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline import __version__
-from pipeline.engine import run_context
-from pipeline.engine.run_context import Stop, handle_signals
+from pipeline.engine import stop_and_clock
+from pipeline.engine.stop_and_clock import Stop, handle_signals
 from pipeline.errors import ExitCode, ResearchError, UsageError, WorkspaceLocked
 from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask, end, end_at_once, masked
 from pipeline.system import files
@@ -91,7 +91,7 @@ class UnattendedRun:
         """Print that the run stops, once somebody asks for it."""
         await self.stop.wait()
         _log.warning("%s: no new call is started; current calls have %g s", self.stop.reason, self.stop.grace_s, extra=PRINTED)
-        once_more = "; a second signal ends it at once" if self.stop.exit_code > run_context.SIGNALLED else ""
+        once_more = "; a second signal ends it at once" if self.stop.exit_code > stop_and_clock.SIGNALLED else ""
         self.console.say(f"{self.stop.reason}; current calls have {self.stop.grace_s:g} s{once_more}", fg="yellow")
 
 
@@ -101,7 +101,7 @@ def unattended_run(console: Console, program: str, ping_url_file: Path | None = 
 
     A run that had nothing to do leaves no line in the log file.
     """
-    run = UnattendedRun(console, program, Stop(run_context.GRACE_S))
+    run = UnattendedRun(console, program, Stop(stop_and_clock.GRACE_S))
     logs = log_to_file(console.folder) if (console.folder / "queries.yaml").exists() else nullcontext()
 
     def at_once(code: int, message: str) -> None:

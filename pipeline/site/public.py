@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from pipeline.site.paths import key_of, name_of, read, whole
-from pipeline.text.without_hidden_notes import blocks_cited, targets_of, without_blocks
+from pipeline.text.links_to_hidden_notes import blocks_cited, targets_of, without_blocks
 
 _OF_SESSION = ("report", "session", "worker")  # notes with such an id stand or fall together
 _GENERATED = (*_OF_SESSION, "source", "home", "night", "topic")

@@ -27,7 +27,6 @@ from pathlib import Path
 
 from pipeline.domain.events.stream_records import Kind, Record, kind_of
 from pipeline.errors import EventRejected, LogDamaged, LogError, LogUnwritable, VersionConflict
-from pipeline.store.base_store import StoredStreams
 from pipeline.store.layout import Layout
 from pipeline.store.objects import FileObjects
 from pipeline.store.record_chain import (
@@ -43,6 +42,7 @@ from pipeline.store.record_chain import (
     refuse_unfit,
     seal,
 )
+from pipeline.store.tombstone_filter import StoredStreams
 from pipeline.system import files
 from pipeline.system.process_lock import Lock
 from pipeline.text.cleaning import digest_of

@@ -20,11 +20,11 @@ from pathlib import Path
 
 from pipeline.domain.events.stream_records import Kind, Record, kind_of
 from pipeline.errors import EventRejected, ObjectMissing, VersionConflict, WorkspaceLocked, WriterReplaced
-from pipeline.store.base_store import StoredStreams
 from pipeline.store.layout import Layout, is_shared, segment_name, segment_path
 from pipeline.store.objects import StoredObjects, is_digest
 from pipeline.store.postgres_database import Connection, Database, check_schema
 from pipeline.store.record_chain import ZEROS, Defect, Line, RecordChain, Segment, join, parse, refuse_damage, refuse_unfit, seal
+from pipeline.store.tombstone_filter import StoredStreams
 
 
 class DatabaseObjects(StoredObjects):

@@ -23,7 +23,7 @@ from pipeline.domain.events.upkeep_events import NoteHidden, NoteMoved, NoteShow
 from pipeline.ports import EventStore
 from pipeline.system.manifest import Obstacle, Tree, all_folders, is_seen
 from pipeline.text.cleaning import digest_of
-from pipeline.text.without_hidden_notes import targets_of, without_blocks
+from pipeline.text.links_to_hidden_notes import targets_of, without_blocks
 from pipeline.vault.build_cache import ATTIC, OWN, Files, Kept, KnownNote
 from pipeline.vault.output.escaping import WIKILINK, inert
 from pipeline.vault.output.frontmatter import id_in, id_today, split

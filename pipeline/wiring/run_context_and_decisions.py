@@ -18,7 +18,7 @@ from pipeline.domain.events.session_events import EventBase, RunStarted
 from pipeline.domain.events.stream_records import stream_id
 from pipeline.domain.events.upkeep_events import NoteRated
 from pipeline.domain.session import record_of, stamped
-from pipeline.engine.run_context import Listener, RunContext
+from pipeline.engine.stop_and_clock import Listener, RunContext
 from pipeline.errors import UsageError
 from pipeline.text.redaction import Redaction
 from pipeline.text.times import moment_of, timestamp

@@ -36,7 +36,7 @@ from pipeline.domain.events.session_events import RunStarted
 from pipeline.domain.research_values import Cost
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.session_state import SessionState
-from pipeline.engine.run_context import RunContext
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.errors import (
     BudgetSpent,
     LogUnwritable,

@@ -19,7 +19,7 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.session_state import SessionState
 from pipeline.engine.loop import run_session
-from pipeline.engine.run_context import SteadyClock, Stop, ending_at, handle_signals
+from pipeline.engine.stop_and_clock import SteadyClock, Stop, ending_at, handle_signals
 from tests.fakes import (
     START,
     Journal,
@@ -60,7 +60,7 @@ def test_the_first_signal_asks_to_stop_and_only_a_later_one_ends_at_once() -> No
 
 def test_a_run_that_does_not_end_after_a_signal_is_broken_off_with_a_message() -> None:
     stop, ended = Stop(grace_s=0.05), list[tuple[int, str]]()
-    with mock.patch("pipeline.engine.run_context.CLOSING_S", 0.05), handle_signals(stop, lambda *how: ended.append(how)):
+    with mock.patch("pipeline.engine.stop_and_clock.CLOSING_S", 0.05), handle_signals(stop, lambda *how: ended.append(how)):
         os.kill(os.getpid(), signal.SIGTERM)
         for _ in range(100):
             time.sleep(0.05)

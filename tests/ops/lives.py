@@ -22,7 +22,7 @@ from pipeline.domain.events.session_events import RunStarted
 from pipeline.domain.events.stream_records import Record
 from pipeline.domain.session import state_of
 from pipeline.domain.summary import Summary
-from pipeline.engine.run_context import RunContext
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.errors import LogUnwritable
 from pipeline.ops.forgetting import (
     PRUNABLE,

@@ -29,7 +29,7 @@ from pipeline.domain.events.session_events import RunStarted
 from pipeline.domain.events.stream_records import Record
 from pipeline.domain.research_values import Cost
 from pipeline.domain.session_state import SessionState
-from pipeline.engine.run_context import RunContext
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.errors import LogError, ResearchError
 from pipeline.research import StepContext
 from pipeline.store.file_store import FileStore

@@ -11,7 +11,7 @@ from pipeline.domain.events.talk_events import TalkOpened
 from pipeline.domain.research_values import Hit
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.talk import TalkState, talk_of
-from pipeline.engine.run_context import RunContext
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.engine.talk_loop import TalkContext, TalkLog, answer_question, finish_question
 from pipeline.ops import citation_audit
 from pipeline.ports import EventStore, FoundPassages, StoredPage

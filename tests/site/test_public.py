@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.text.without_hidden_notes import without_blocks
+from pipeline.text.links_to_hidden_notes import without_blocks
 from pipeline.vault.note import block_id
 from tests.commanding import said, workspace_in
 from tests.fakes import MemoryStore

@@ -15,7 +15,7 @@ from pipeline.domain.budget import Budget, CombinedBudget, SharedPart
 from pipeline.domain.events.session_events import EventBase, RunStarted
 from pipeline.domain.research_values import Cost
 from pipeline.domain.session_state import SessionState
-from pipeline.engine.run_context import RunContext, Stop
+from pipeline.engine.stop_and_clock import RunContext, Stop
 from pipeline.ports import Answer
 from pipeline.ports.night_jobs import WORKER, entry_of
 from pipeline.research import StepContext

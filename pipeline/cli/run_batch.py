@@ -34,7 +34,7 @@ from pipeline.text.times import local_zone
 from pipeline.wiring import run_context_and_decisions, vault_and_site
 from pipeline.wiring.session_adapters import AdapterFactory
 
-_log = logging.getLogger("pipeline.cli.night")
+_log = logging.getLogger("pipeline.cli.run_batch")
 
 
 def join_branches(console: Console, store: EventStore, branched: Iterable[str]) -> dict[str, list[BranchMerged]]:
@@ -89,7 +89,7 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
             _log.error("what was ticked since the last build is not heeded", exc_info=error, extra=PRINTED)
         env = in_its_night(env, request)
         if request.distribute is not None:
-            from pipeline.cli.distributed_run import distribute  # needs the extra `postgres`
+            from pipeline.cli.distributed_night import distribute  # needs the extra `postgres`
 
             account = run_async(run, distribute(run, env, decided, request))
             if not account:  # somebody asked to stop, and the night goes on

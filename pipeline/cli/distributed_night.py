@@ -25,7 +25,7 @@ from pipeline.cli.run_setup_and_progress import Lines, batch_of, context_of, in_
 from pipeline.domain.budget import Budget
 from pipeline.domain.events.json_codec import decode
 from pipeline.domain.research_values import Cost
-from pipeline.engine.run_context import RunContext
+from pipeline.engine.stop_and_clock import RunContext
 from pipeline.errors import ExitCode
 from pipeline.ops.change_watching import Feed
 from pipeline.ops.console_output import PRINTED
