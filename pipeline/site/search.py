@@ -18,8 +18,8 @@ import zlib
 from base64 import b64decode, b64encode
 from bisect import insort
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from pipeline.site.paths import encoded, page_of
 from pipeline.site.vault_reading import Record
@@ -55,38 +55,23 @@ _FACET_WEIGHT = WEIGHTS[0]
 _END = b");\n"
 
 
-class Content(NamedTuple):
-    """What is searched of a note: ``words`` as ``term:w term:w`` (sorted; weights are one digit to base 36), tags, text."""
-
-    words: str
-    tags: tuple[str, ...] = ()
-    text: str = ""
-
-    def packed(self) -> str:
-        """Return it as one text, as the catalogue keeps it."""
-        return f"{self.words}\n{chr(9).join(self.tags)}\n{self.text}"
-
-
-Entry = tuple[Record, Content]  # a note, and what is searched of it
+Entry = tuple[Record, str]  # a note, and what is searched of it, as of ``content_of``
 Change = tuple[Entry | None, Entry | None]  # a note before and after; None: it is not there
 Held = dict[str, Any]  # what a file of the index holds: codes by term, notes by number, or words
 
 
-def content_of(title: str, tags: Sequence[str], text: str) -> Content:
-    """Return what is searched of a note; ``text`` has a line for each paragraph, heading or table cell."""
+def content_of(title: str, text: str) -> str:
+    """Return what is searched of a note; ``text`` has a line for each paragraph, heading or table cell.
+
+    The first line has its words as ``term:w term:w``, sorted; weights are one digit to base 36. The others are its text.
+    """
     counts = Counter(terms(text))
     length = 0.3 + 0.7 * counts.total() / 300
     weights = {count: WEIGHTS[1 + int(10 * count / (count + 1.2 * length))] for count in {0, *counts.values()}}
     found = {term: weights[count] for term, count in counts.items()}
     found |= {term: WEIGHTS[20 + WEIGHTS.index(found.get(term, weights[0]))] for term in terms(title)}  # a title says more
     words = " ".join([f"{term}:{weight}" for term, weight in sorted(found.items())])
-    return Content(words, tuple(sorted({tag.lower() for tag in tags})), text)
-
-
-def unpacked(packed: str) -> Content:
-    """Return what ``packed`` made one text of."""
-    words, tags, text = packed.split("\n", 2)
-    return Content(words, tuple(tags.split("\t")) if tags else (), text)
+    return f"{words}\n{text}"
 
 
 def terms(text: str) -> list[str]:
@@ -157,7 +142,8 @@ def loaded(data: bytes) -> Held:
 def shown(entry: Entry) -> list[str]:
     """Return what the search shows of a note: address, title, kind, day, description, and the text that it shows a passage of."""
     note, content = entry
-    return [encoded(page_of(note.path)), note.label + note.title, note.kind, note.date, note.description, content.text]
+    text = content.partition("\n")[2]
+    return [encoded(page_of(note.path)), note.label + note.title, note.kind, note.date, note.description, text]
 
 
 def changed(changes: Iterable[Change], read: Callable[[str], Held]) -> Iterator[tuple[str, Held]]:
@@ -219,6 +205,6 @@ def _codes(number: str, entry: Entry | None) -> dict[str, str]:
     if entry is None:
         return {}
     note, content = entry
-    codes = {term[:-2]: number + term[-1] for term in content.words.split()}
-    facets = (f"kind={note.kind}", *([f"day={note.date}"] if note.date else ()), *(f"tag={tag}" for tag in content.tags))
+    codes = {term[:-2]: number + term[-1] for term in content.partition("\n")[0].split()}
+    facets = (f"kind={note.kind}", *([f"day={note.date}"] if note.date else ()), *(f"tag={tag.lower()}" for tag in note.tags))
     return codes | dict.fromkeys(facets, number + _FACET_WEIGHT)  # what a reader can narrow a search by

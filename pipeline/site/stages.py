@@ -256,7 +256,7 @@ class Build:
         if suffix != ".md":
             return Record(path, suffix[1:], path, digest_of(data)), ""
         record, draft = read_note(path, data, self._places)
-        words = search.content_of(record.title, record.tags, "\n".join(draft.text)).packed()
+        words = search.content_of(record.title, "\n".join(draft.text))
         draft.text, draft.blocks = [], {}
         self._room -= len(draft.html)
         if self._room > 0:
@@ -266,7 +266,7 @@ class Build:
     def _searched(self, record: Record | None, path: str) -> search.Entry | None:
         """What was searched of a note before it was read now."""
         words = self._kept.words(path) if record and path.endswith(".md") else ""
-        return (record, search.unpacked(words)) if record and words else None
+        return (record, words) if record and words else None
 
     def _put(self, path: str, key: str, make: Callable[[], bytes]) -> None:
         """Write a file unless the present one has this key."""
@@ -369,8 +369,7 @@ class Build:
         """What is searched of a note now."""
         if path not in notes.by_path:
             return None
-        words = self._words[path] if path in self._words else self._kept.words(path)
-        return notes.by_path[path], search.unpacked(words)
+        return notes.by_path[path], self._words[path] if path in self._words else self._kept.words(path)
 
     def _held(self, file: str, known: set[str]) -> search.Held:
         path = f"{SEARCH}/{file}.js"

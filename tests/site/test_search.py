@@ -18,8 +18,8 @@ Vault = dict[str, tuple[str, str]]
 
 def entry(vault: Vault, path: str) -> search.Entry | None:
     title, text = vault.get(path, ("", ""))
-    note = Record(path, "report", title, "", created="2026-11-21T02:00:00")
-    return (note, search.content_of(title, ("Topic/Logs",), text)) if path in vault else None
+    note = Record(path, "report", title, "", created="2026-11-21T02:00:00", tags=["Topic/Logs"])
+    return (note, search.content_of(title, text)) if path in vault else None
 
 
 def index_of(vault: Vault) -> dict[str, search.Held]:
@@ -77,10 +77,9 @@ def test_what_is_no_file_of_the_index_is_told_apart(data: bytes) -> None:
 
 
 def test_a_word_of_the_title_weighs_more_and_a_note_is_found_by_kind_day_and_tag() -> None:
-    content = search.content_of("Append", (), "append write write write")
-    weights = dict(one.split(":") for one in content.words.split())
-    assert weights["append"] > weights["write"]
-    assert search.unpacked(content.packed()) == content
+    words, text = search.content_of("Append", "append write write write").split("\n")
+    weights = dict(one.split(":") for one in words.split())
+    assert (weights["append"] > weights["write"], text) == (True, "append write write write")
     index = index_of({"n/1.md": ("T", "日本")})
     facets = {term for file, held in index.items() if file.startswith("f-") for term in held}
     assert facets == {"kind=report", "day=2026-11-21", "tag=topic/logs"}
