@@ -36,7 +36,7 @@ RETIRED = ("entity", "memory", "question", "talk")  # the kinds of notes that on
 class Decisions:
     """What a person decided about notes, by the notes' ids.
 
-    ``paths`` is where each note was moved last, in order of time.
+    ``paths`` is where each note was moved last, in the order in which they were moved first.
     """
 
     paths: dict[str, str] = field(default_factory=dict)
@@ -52,7 +52,6 @@ class Decisions:
         """Take in one event, later than all before it; an event of another kind, or with an unfit path, changes nothing."""
         if isinstance(event, NoteMoved) and is_fit(event.path):
             note = id_today(event.note)
-            self.paths.pop(note, None)
             self.paths[note] = event.path
             self.hidden.discard(note)
         elif isinstance(event, NoteShown):
@@ -104,7 +103,7 @@ class Places:
 
     def __init__(self, kept: Kept, tree: Tree, *, drifted: bool) -> None:
         self._tree, self.known, self.found = tree, kept.notes(), dict[str, list[str]]()
-        self.looked, self.tops, self._fresh = drifted or not self.known, set[str](), set[str]()
+        self.looked, self.tops, self._fresh = drifted, set[str](), set[str]()
         ids = {note.path: note.id for note in self.known.values() if note.path}
         for folder, content in all_folders(tree.root, aside=(ATTIC,)) if self.looked else ():
             self.tops.add(folder.partition("/")[0])

@@ -271,7 +271,8 @@ def test_a_stale_or_hidden_note_that_someone_wrote_in_moves_to_the_attic(place: 
     change(note, "%% begin notes %%\n", mine)
     edited = note.read_bytes()
     if is_hidden:
-        place.record([NoteHidden(note="night:2026-11-21")])
+        place.record([NoteHidden(note="night:2026-11-21")])  # on another machine, while it was moved on this one
+        note = note.rename(note.with_name("moved.md"))
     else:
         del place.store.streams["batch-2026-11-21t020000-ab12"]
     report = place.build()
