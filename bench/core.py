@@ -23,7 +23,7 @@ from pydantic import TypeAdapter
 from bench import made_log
 from pipeline.cli.main import COLLECTION
 from pipeline.domain.events.json_codec import ANY_EVENT, encode
-from pipeline.domain.report_parts import BEGINNING
+from pipeline.domain.report_draft import BEGINNING
 from pipeline.domain.session import ResearchSession, record_of
 from pipeline.domain.session_state import SessionState, workers_in_order
 from pipeline.engine.loop import run_session

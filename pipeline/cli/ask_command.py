@@ -37,7 +37,7 @@ from pipeline.text.ranking import page_origin
 from pipeline.text.times import timestamp
 from pipeline.vault.identity import is_retired
 from pipeline.vault.output.user_text import AskedLine, asked_lines
-from pipeline.wiring.run_context_and_decisions import context_of
+from pipeline.wiring.run_context_and_note_ratings import context_of
 from pipeline.wiring.session_adapters import AdapterFactory
 from pipeline.wiring.vault_and_site import source_notes
 

@@ -26,7 +26,8 @@ from pipeline.errors import LogDamaged, LogError, UsageError
 from pipeline.ops.console_output import PRINTED, Console
 from pipeline.ops.unattended import save_last_run
 from pipeline.vault.output.user_text import asked_lines
-from pipeline.wiring import run_context_and_decisions, vault_and_site
+from pipeline.wiring import vault_and_site
+from pipeline.wiring.run_context_and_note_ratings import context_of
 from pipeline.wiring.session_adapters import AdapterFactory
 
 _log = logging.getLogger("pipeline.cli.batch_end")
@@ -57,7 +58,7 @@ def finish_batch(env: RunEnvironment, batch: str, end: datetime | None = None, *
         # The batch's stream records them. Then one more build is made, as the note of the batch shows them.
         failed = [VaultFailed(reason=one.reason, exit_code=one.exit_code, part=one.part) for one in problems]
         with suppress(LogError):  # a disk that cannot be written was reported already
-            StreamLog(env.store, run_context_and_decisions.context_of(env.workspace), batch, events[-1].version).record(*failed)
+            StreamLog(env.store, context_of(env.workspace), batch, events[-1].version).record(*failed)
         env.store.release(batch)
         events += failed
         report_build_problems(env.console, try_builds(env.console, env.workspace) or problems)
@@ -91,7 +92,7 @@ def consolidate_now(env: RunEnvironment, deadline: datetime | None = None, *, as
     Raises:
         LogError: the memory's stream cannot be written.
     """
-    context = replace(run_context_and_decisions.context_of(env.workspace), deadline=deadline)
+    context = replace(context_of(env.workspace), deadline=deadline)
     sessions, settings = read_sessions(env.console, env.store, again=True).sessions, env.workspace.queue.settings
     model, problems = EXTRACTIVE, []
     if asks_model and settings.memory == "model":

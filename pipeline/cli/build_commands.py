@@ -85,7 +85,7 @@ def serve(console: Console, port: int, host: str, poll: bool) -> None:
     in a network that you trust.
     """
     from pipeline.site.serve import Server
-    from pipeline.wiring.run_context_and_decisions import rate
+    from pipeline.wiring.run_context_and_note_ratings import rate
 
     require_workspace(console.folder)
     server = Server(console.folder / "site", port, host, partial(rate, console.folder))
@@ -155,7 +155,7 @@ def hide(console: Console, names: tuple[str, ...], undo: bool, everything: bool)
     wrote in it moves to vault/attic. The research stays in the log. Without NOTE, the hidden notes are listed.
     """
     from pipeline.domain.events.upkeep_events import NoteHidden, NoteShown
-    from pipeline.wiring.run_context_and_decisions import record_decisions
+    from pipeline.wiring.run_context_and_note_ratings import record_decisions
 
     require_workspace(console.folder)
     if everything and (names or not undo):

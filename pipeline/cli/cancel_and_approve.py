@@ -17,7 +17,7 @@ from pipeline.domain.events.session_events import ResearchCancelled
 from pipeline.domain.research_values import Perspective
 from pipeline.ops.console_output import Console, end
 from pipeline.text.cleaning import slug
-from pipeline.wiring import run_context_and_decisions
+from pipeline.wiring.run_context_and_note_ratings import context_of
 
 
 @click.command()
@@ -27,7 +27,7 @@ from pipeline.wiring import run_context_and_decisions
 def cancel(console: Console, session: str, reason: str) -> None:
     """End SESSION without a report. No later run continues it; research retry or resume does."""
     env = environment_of(console)
-    name, context = session_named(console.folder, env.store, session), run_context_and_decisions.context_of(env.workspace)
+    name, context = session_named(console.folder, env.store, session), context_of(env.workspace)
     state = session_lifecycle.record_wish(env.store, name, context, ResearchCancelled(reason=reason)).state
     console.data([f"{name} is cancelled"], {"session": name, "status": state.status, "reason": state.end_reason})
     end(bring_up_to_date(console, env.workspace))
@@ -69,7 +69,7 @@ def approve(console: Console, session: str, file: Path | None) -> None:
         except Faults as error:
             raise invalid(error.found, file.name) from None
     env = environment_of(console)
-    name, context = session_named(console.folder, env.store, session), run_context_and_decisions.context_of(env.workspace)
+    name, context = session_named(console.folder, env.store, session), context_of(env.workspace)
     chosen = tuple(
         Perspective(id=slug(view.id or view.name), name=view.name, focus=view.focus or view.name, questions=view.questions)
         for view in views

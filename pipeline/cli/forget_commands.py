@@ -21,7 +21,7 @@ from pipeline.ops import forgetting
 from pipeline.ops.console_output import Console, end
 from pipeline.search.index import remove_index
 from pipeline.text.humanize import counted
-from pipeline.wiring.run_context_and_decisions import context_of
+from pipeline.wiring.run_context_and_note_ratings import context_of
 from pipeline.wiring.store_adapters import index_file, lock_of
 
 if TYPE_CHECKING:

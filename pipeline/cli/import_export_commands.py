@@ -29,7 +29,7 @@ from pipeline.vault.build_cache import paths_of
 from pipeline.vault.output.escaping import inert
 from pipeline.vault.report_export import cited_sources, converted, page, portable
 from pipeline.vault.report_export import references as csl_items
-from pipeline.wiring.run_context_and_decisions import context_of
+from pipeline.wiring.run_context_and_note_ratings import context_of
 from pipeline.wiring.store_adapters import lock_of, store_of
 from pipeline.wiring.vault_and_site import report_of
 

@@ -23,7 +23,7 @@ from pipeline.ops.unattended import unattended_run
 from pipeline.text.cleaning import one_line
 from pipeline.text.humanize import counted
 from pipeline.wiring import store_adapters
-from pipeline.wiring.run_context_and_decisions import context_of
+from pipeline.wiring.run_context_and_note_ratings import context_of
 from pipeline.wiring.store_adapters import require_psycopg, require_queue
 
 LONGEST_LEASE = timedelta(minutes=5)  # a night that is over waits for so long for a session without a sign of life

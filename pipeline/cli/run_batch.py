@@ -31,7 +31,7 @@ from pipeline.ops.console_output import PRINTED, Console
 from pipeline.ops.unattended import UnattendedRun, remember_run
 from pipeline.ports import EventStore
 from pipeline.text.times import local_zone
-from pipeline.wiring import run_context_and_decisions, vault_and_site
+from pipeline.wiring import run_context_and_note_ratings, vault_and_site
 from pipeline.wiring.session_adapters import AdapterFactory
 
 _log = logging.getLogger("pipeline.cli.run_batch")
@@ -76,7 +76,7 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
                 zone = queue.settings.timezone or local_zone(datetime.now(UTC))
                 about = {"archived": decided.archived, "timezone": zone, "unread": queue.left_out}
                 start = BatchStarted(due=(), after=last, **about)
-                log = new_stream(env.store, run_context_and_decisions.context_of(env.workspace), "batch")
+                log = new_stream(env.store, run_context_and_note_ratings.context_of(env.workspace), "batch")
                 try:
                     log.record(start, BatchEnded(done=0, failed=0, skipped=0, exit_code=ExitCode.DONE))
                 finally:

@@ -30,7 +30,7 @@ from pipeline.research import StepContext
 from pipeline.text.cleaning import one_line
 from pipeline.text.humanize import counted, first_few
 from pipeline.text.redaction import Redaction
-from pipeline.wiring import run_context_and_decisions
+from pipeline.wiring import run_context_and_note_ratings
 from pipeline.wiring.session_adapters import AdapterFactory
 
 T = TypeVar("T")
@@ -98,7 +98,7 @@ def context_of(env: RunEnvironment, listener: Listener, run: UnattendedRun, unti
     """Return the run's context with its limits; from here on all keys are removed from what is written or printed."""
     settings = env.workspace.queue.settings
     add_mask(Redaction(secrets_of(settings, env.keys)).text)
-    context = run_context_and_decisions.context_of(env.workspace, env.keys, listener)
+    context = run_context_and_note_ratings.context_of(env.workspace, env.keys, listener)
     return with_limits(replace(context, stop=run.stop, now=SteadyClock()), settings.limits, until)
 
 

@@ -14,7 +14,7 @@ from itertools import chain, takewhile
 from pipeline.domain import steps as s
 from pipeline.domain.events.session_events import NO_EVIDENCE
 from pipeline.domain.page_choice_and_findings import chosen_pages, facts_of, may_be_read, wave_of
-from pipeline.domain.report_parts import BEGINNING, facts_of_parts, items_of, kept_text
+from pipeline.domain.report_draft import BEGINNING, facts_of_parts, items_of, kept_text
 from pipeline.domain.research_values import PlanNode
 from pipeline.domain.session_state import STOPPED, Failure, SearchDone, SessionState, Worker, search_nodes
 from pipeline.text.humanize import counted

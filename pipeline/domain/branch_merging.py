@@ -21,7 +21,7 @@ from pipeline.domain.events import talk_events as t
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.stream_records import Branch, Record, kind_of, merge_run_id, moved
 from pipeline.domain.page_choice_and_findings import facts_of
-from pipeline.domain.report_parts import BEGINNING
+from pipeline.domain.report_draft import BEGINNING
 from pipeline.domain.research_values import Cost, assumed, total
 from pipeline.domain.session import record_of, refusal, stamped, state_of
 from pipeline.domain.session_state import SessionState, expected_usd

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.domain.page_choice_and_findings import all_facts, contradictions, without_fragment
-from pipeline.domain.report_parts import kept_text
+from pipeline.domain.report_draft import kept_text
 from pipeline.domain.research_values import CutSentence, Fact, Hit
 from pipeline.domain.session_state import SUMMARY, SessionState, workers_in_order
 from pipeline.text.cleaning import normalised

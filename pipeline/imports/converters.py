@@ -12,7 +12,17 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from pipeline.domain.events.import_events import ImportedClaim, ImportedMessage, ResearchImported
-from pipeline.imports.reading import LARGEST, LONGEST_REPORT, Faults, Record, Redact, Source, Unreadable, archived, record_of
+from pipeline.imports.foreign_files import (
+    LARGEST,
+    LONGEST_REPORT,
+    Faults,
+    Record,
+    Redact,
+    Source,
+    Unreadable,
+    archived,
+    record_of,
+)
 from pipeline.system.files import connect_sqlite
 from pipeline.text.cleaning import digest_of, one_line
 

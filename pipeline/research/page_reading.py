@@ -15,7 +15,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.upkeep_events import Rated
 from pipeline.domain.page_choice_and_findings import survey_statistics, without_fragment
 from pipeline.domain.reasoner_questions import Finding, ReadingQuestion, ShownPage, key_of
-from pipeline.domain.report_parts import INSTRUCTIONS, USUAL_WINDOW, fact_tokens, window_of
+from pipeline.domain.report_draft import INSTRUCTIONS, USUAL_WINDOW, fact_tokens, window_of
 from pipeline.domain.research_values import Fact, Hit, Perspective, RejectedFact, ResearchConfig
 from pipeline.domain.session_state import SessionState, Worker, workers_in_order
 from pipeline.domain.steps import PlainReading, ReadPages

@@ -18,7 +18,7 @@ from pipeline.domain.page_choice_and_findings import (
     query_of,
     without_fragment,
 )
-from pipeline.domain.report_parts import items_of, kept_text
+from pipeline.domain.report_draft import items_of, kept_text
 from pipeline.domain.session_state import Failure, SearchDone, SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.errors import ObjectMissing
 from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page

@@ -13,12 +13,12 @@ from itertools import count
 from types import MappingProxyType
 from typing import Any, Literal
 
-from pipeline.domain import report_parts
+from pipeline.domain import report_draft
 from pipeline.domain import research_values as v
 from pipeline.domain.events import session_events as e
 from pipeline.domain.page_choice_and_findings import all_facts, independent_source, open_gaps
 from pipeline.domain.reasoner_questions import Check, CheckedSentence, CheckQuestion, Clash, ReportQuestion, key_of
-from pipeline.domain.report_parts import BEGINNING, Item, cut_sentence, facts_for, items_of, keys_of, window_of
+from pipeline.domain.report_draft import BEGINNING, Item, cut_sentence, facts_for, items_of, keys_of, window_of
 from pipeline.domain.session_state import ReportPart, SessionState
 from pipeline.domain.steps import CheckReport, MendReport, StartSynthesis, WriteReport
 from pipeline.research.planning_and_searching import today_of
@@ -167,7 +167,7 @@ async def write_report(step: WriteReport, state: SessionState, context: StepCont
     Raises:
         AnswerInvalid: it has headings alone.
     """
-    facts, parts = facts_for(state, step.part), len(report_parts.facts_of_parts(state))
+    facts, parts = facts_for(state, step.part), len(report_draft.facts_of_parts(state))
     words = state.config.report_words
     question = ReportQuestion(
         **_evidence(state, facts),
@@ -178,7 +178,7 @@ async def write_report(step: WriteReport, state: SessionState, context: StepCont
         parts=parts,
         on=tuple(dict.fromkeys(fact.question for fact in facts.values() if fact.question)) if parts > 1 else (),
         written=tuple(_written(state)) if step.part == BEGINNING else (),
-        room=(window_of(state) - report_parts.INSTRUCTIONS) // 3 if step.part == BEGINNING else window_of(state),
+        room=(window_of(state) - report_draft.INSTRUCTIONS) // 3 if step.part == BEGINNING else window_of(state),
         earlier_on=state.earlier.reported_at[:10] if state.earlier and not state.earlier.of_passages else "",
         beyond=state.config.beyond,
     )
@@ -195,7 +195,7 @@ async def write_report(step: WriteReport, state: SessionState, context: StepCont
 def _written(state: SessionState) -> Iterator[str]:
     """Yield the sentences of the other parts with their keys, under their headings."""
     keys = keys_of(state)
-    for item in items_of(report_parts.kept_text(state)[0]):
+    for item in items_of(report_draft.kept_text(state)[0]):
         if item.sentence is None:
             yield f"## {item.section.title}"
         else:
@@ -289,7 +289,7 @@ def _contradictions(said: Iterable[Clash], facts: Mapping[str, v.Fact]) -> tuple
         first, second = facts.get(key_of(clash.first)), facts.get(key_of(clash.second))
         if first and second and independent_source(first.url) != independent_source(second.url):
             name = f"c-{digest_of(' '.join(sorted((first.id, second.id))).encode())[:12]}"
-            subject, explanation = report_parts.in_words(clash.subject)[:120], report_parts.in_words(clash.explanation)
+            subject, explanation = report_draft.in_words(clash.subject)[:120], report_draft.in_words(clash.explanation)
             pair = v.Contradiction(id=name, subject=subject, kind=clash.kind, a=first.id, b=second.id, explanation=explanation)
             pairs.setdefault(name, pair)
     return tuple(pairs.values())
@@ -361,6 +361,6 @@ def _mended(
                 new |= {one.text: "" for one in additions}
                 before += [sentence, *additions]
                 after += [kept, *additions]
-            if sentences := report_parts.joined_again(before, after):
+            if sentences := report_draft.joined_again(before, after):
                 paragraphs.append(paragraph.model_copy(update={"sentences": sentences}))
         yield section.model_copy(update={"title": title, "paragraphs": tuple(paragraphs)})

@@ -53,7 +53,7 @@ def build(folder: Path, mode: Mode = "new", documents: Path | None = None) -> Bu
         workspace_starter.lay_out(folder, "vault")
 
     def record(drafts: Any) -> None:
-        from pipeline.wiring.run_context_and_decisions import (
+        from pipeline.wiring.run_context_and_note_ratings import (
             record_decisions,  # only after a decision: it takes longer than such a build
         )
 
@@ -177,7 +177,7 @@ def build_site(folder: Path, url: str, vault: BuildReport | None = None, *, ever
     folders = Folders(folder / "vault", templates_of(folder, "site"), folder / "site", local, found)
     hidden = hidden_notes(local)
     if any(name.startswith("report:") for name in hidden):
-        from pipeline.wiring.run_context_and_decisions import with_their_sources
+        from pipeline.wiring.run_context_and_note_ratings import with_their_sources
 
         hidden = with_their_sources(folder, hidden)
     make = partial(site.build_site, folders, url=url, everything=everything, hidden=hidden)

@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 
-from pipeline.wiring import run_context_and_decisions
+from pipeline.wiring import run_context_and_note_ratings
 from tests.commanding import said, workspace_in
 
 
@@ -57,7 +57,7 @@ def test_the_picture_counts_a_question_again_that_was_hidden_and_then_researched
 
 def test_what_a_person_decided_last_counts_although_the_clock_was_ahead_before(folder: Path) -> None:
     first, second = folder / "vault" / "first.md", folder / "vault" / "second.md"
-    with mock.patch.object(run_context_and_decisions, "datetime", mock.Mock(wraps=datetime, min=datetime.min)) as clock:
+    with mock.patch.object(run_context_and_note_ratings, "datetime", mock.Mock(wraps=datetime, min=datetime.min)) as clock:
         clock.now.return_value = datetime.now(UTC) + timedelta(days=9)
         notes(folder, "reports")[0].rename(first)
         assert said(folder, "build").code == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.domain.events.upkeep_events import NoteRated
-from pipeline.wiring.run_context_and_decisions import record_decisions
+from pipeline.wiring.run_context_and_note_ratings import record_decisions
 from tests.commanding import said, workspace_in
 
 HARBOUR = "  - {query: How deep is the harbour at low tide?, id: harbour}\n"

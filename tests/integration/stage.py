@@ -30,7 +30,7 @@ from pipeline.domain.session_state import SessionState
 from pipeline.errors import ResearchError
 from pipeline.ports import EventStore, Page
 from pipeline.vault import build_vault
-from pipeline.wiring import run_context_and_decisions
+from pipeline.wiring import run_context_and_note_ratings
 from pipeline.wiring.session_adapters import AdapterFactory
 from pipeline.wiring.vault_and_site import templates_of
 from tests.fakes import MemoryStore
@@ -157,7 +157,7 @@ class Stage:
         self, workspace: Workspace, store: EventStore, keys: Keys, config: Mapping[str, Any], logged: list[logging.LogRecord]
     ) -> Ended:
         settings = workspace.queue.settings
-        context = batch_runner.with_limits(run_context_and_decisions.context_of(workspace, keys), settings.limits)
+        context = batch_runner.with_limits(run_context_and_note_ratings.context_of(workspace, keys), settings.limits)
 
         def config_of(query: Query) -> ResearchConfig:
             return config_for(query, settings, keys).model_copy(update=dict(config))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipeline.domain.events.session_events import ReportRevised
-from pipeline.domain.report_parts import joined_again
+from pipeline.domain.report_draft import joined_again
 from pipeline.domain.research_values import Addition, Fact, Sentence, Verdict
 from pipeline.domain.session_state import ReportPart, SessionState
 from pipeline.domain.steps import MendReport

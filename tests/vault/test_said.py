@@ -12,7 +12,7 @@ from pipeline.domain.events.upkeep_events import Rated
 from pipeline.errors import UsageError
 from pipeline.vault.identity import read_decisions
 from pipeline.vault.output.user_text import AskedLine, asked_lines
-from pipeline.wiring.run_context_and_decisions import rate
+from pipeline.wiring.run_context_and_note_ratings import rate
 from pipeline.wiring.store_adapters import store_of
 from tests.commanding import said, workspace_in
 from tests.vault.builders import change, write_into
