@@ -82,7 +82,8 @@ class Decision:
     ``resume`` continues that session. ``new`` (never researched), ``changed`` (edited since) and ``again`` (recurring and due,
     also after a failure) start a session that follows it; ``retry`` continues a failed one if it has steps to do, else starts
     one. All others are left alone: ``not-found`` was researched, and no source answers it; ``same`` repeats the question of
-    another entry; ``elsewhere`` is for another machine. ``machine`` is the only one that may research it, "" for any.
+    another entry; ``elsewhere`` is for another machine. ``machine`` is the only one that may research it, "" for any. ``next_at``
+    is when one that is done is due again: the date of the night, or a date and a time; "" if it is due or does not recur.
     """
 
     query: Query
@@ -91,6 +92,7 @@ class Decision:
     session: str = ""
     cause: str = "left"
     machine: str = ""
+    next_at: str = ""
 
     @property
     def due(self) -> bool:
@@ -223,8 +225,10 @@ def _recurrence(query: Query, last: Summary, rhythm: _Rhythm, done: str, action:
     if moment_of(last.started_at) > rhythm.now + CLOCK_SLACK:
         return Decision(query, "again", f"{done}, by a clock that was ahead; due again", last.id)
     is_by_night = query.every % DAY == timedelta()
-    due, when = rhythm.by_night(query.every.days, last) if is_by_night else rhythm.by_clock(query.every, last)
-    return Decision(query, "again" if due else action, f"{done}; due again {when}", last.id)
+    due, turn = rhythm.by_night(query.every.days, last) if is_by_night else rhythm.by_clock(query.every, last)
+    when, where = (f"the night to {turn}", "in") if is_by_night else (turn, "at")
+    reason = f"{done}; due again {'since' if due else where} {when}"
+    return Decision(query, "again" if due else action, reason, last.id, next_at="" if due else turn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +240,7 @@ class _Rhythm:
     zone: str = ""
 
     def by_night(self, nights: int, last: Summary) -> tuple[bool, str]:
-        """Return whether a question is due after ``last``, and since or in which night.
+        """Return whether a question is due after ``last``, and the date of the night since or in which it is.
 
         The nights are counted from that session, but whole weeks from the first of its row, so that one which was late changes no
         weekday. After one that was late by more than half of the interval, the question waits for the turn after the next.
@@ -245,14 +249,12 @@ class _Rhythm:
         first = latest if nights % 7 else self._first_of_row(last, nights)
         turn = first + timedelta(((latest - first).days // nights + 1) * nights)
         turn += timedelta(nights if 2 * (turn - latest).days < nights else 0)
-        due = turn <= night_of(self.now, self.zone)
-        return due, f"since the night to {turn}" if due else f"in the night to {turn}"
+        return turn <= night_of(self.now, self.zone), turn.isoformat()
 
     def by_clock(self, every: timedelta, last: Summary) -> tuple[bool, str]:
-        """Return whether that length of time has passed, or nearly so: in a run a question waits for its turn."""
+        """Return whether that length of time has passed, or nearly so, and when: in a run a question waits for its turn."""
         turn = _worked(last) + every
-        due = turn - min(every / 10, LATE_START) <= self.now
-        return due, f"{'since' if due else 'at'} {turn.astimezone():%Y-%m-%d %H:%M}"
+        return turn - min(every / 10, LATE_START) <= self.now, f"{turn.astimezone():%Y-%m-%d %H:%M}"
 
     def _first_of_row(self, last: Summary, nights: int) -> date:
         """Return the night of the first of the sessions that followed each other on the question of ``last``.

@@ -105,16 +105,17 @@ def digest(console: Console, day: str | None, html: bool) -> None:
 
     store = workspace_store(console.folder)
     nights, unread = nights_in(store)
-    night = _chosen(nights, day)
-    if night is None:
+    chosen = _chosen(nights, day)
+    if not chosen:
         lines = ["nothing has been researched yet: research run", *(f"cannot be read: {text}" for text in unread)]
         console.data(lines, {"night": None, "unread": unread})
         return
-    found = digest_of(store, night, unread, "" if day else f"{datetime.now(UTC).astimezone():%Y-%m-%d}")
-    where = place_of(console, load_workspace(console.folder).queue.settings.site_url)
+    found = digest_of(store, chosen, unread, "" if day else f"{datetime.now(UTC).astimezone():%Y-%m-%d}")
+    night, where = found.night, place_of(console, load_workspace(console.folder).queue.settings.site_url)
     value: dict[str, Any] = {
         "night": night.date,
         "heading": heading_of(found),
+        "idle": found.idle,
         "seconds": night.seconds,
         "usd": night.cost.charged_usd,
         "left_out": len(night.left_out),
@@ -137,8 +138,8 @@ def digest(console: Console, day: str | None, html: bool) -> None:
     console.data(html_of(found, where).split("\n") if html else text_of(found, where), value)
 
 
-def _chosen(nights: tuple[Night, ...], day: str | None) -> Night | None:
-    """The night of a date, or the last one.
+def _chosen(nights: tuple[Night, ...], day: str | None) -> list[Night]:
+    """The night of a date, or all.
 
     Raises:
         UsageError: no night has that date.
@@ -147,7 +148,7 @@ def _chosen(nights: tuple[Night, ...], day: str | None) -> Night | None:
     if day and not found:
         known = ", ".join(night.date for night in nights[-5:])
         raise UsageError(f"no night is dated {day}", hint=f"the last nights: {known}" if known else "nothing was researched yet")
-    return found[-1] if found else None
+    return found
 
 
 def place_of(console: Console, url: str) -> Callable[[Card], str]:

@@ -70,11 +70,15 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
         join_branches(env.console, env.store, decided.branched)
         if not (unfinished or any(decision.due for decision in decided.decisions)):
             answer_what_notes_ask(env, request)
-            if not is_recorded(env, decided):
-                # A batch without work: it records only which queries are no longer in the file, and what cannot be read.
+            if not is_recorded(env, request, decided):
+                # A batch without work: which queries are no longer in the file, what cannot be read, what is due next.
                 queue, last = env.workspace.queue, max(env.store.ids("batch"), default="")
                 zone = queue.settings.timezone or local_zone(datetime.now(UTC))
                 about = {"archived": decided.archived, "timezone": zone, "unread": queue.left_out}
+                waiting = [decision for decision in decided.decisions if decision.next_at]
+                if waiting:
+                    first = min(waiting, key=lambda decision: decision.next_at)
+                    about |= {"next_query": first.query.text, "next_at": first.next_at}
                 start = BatchStarted(due=(), after=last, **about)
                 log = new_stream(env.store, run_context_and_note_ratings.context_of(env.workspace), "batch")
                 try:
@@ -114,7 +118,7 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
         from pipeline.vault.notes.nights_and_home import digest_of, heading_of, nights_in, text_of
 
         nights, unread = nights_in(env.store)
-        found = digest_of(env.store, nights[-1], unread)
+        found = digest_of(env.store, nights, unread)
         text = "\n".join(text_of(found, place_of(console, settings.site_url)))
         for problem in post_digest(settings.notify, heading_of(found), text, route_of(settings, env.keys)):
             console.say(problem, always=True, fg="yellow")  # what is not delivered fails nothing

@@ -152,7 +152,7 @@ def _work(run: UnattendedRun, request: Request) -> int:
         from pipeline.cli.ask_command import open_note_questions
 
         work = bool(open_note_questions(env))
-    if work or not is_recorded(env, decided):
+    if work or not is_recorded(env, request, decided):
         from pipeline.cli.run_batch import work_through
 
         if (code := work_through(run, env, request, unfinished=unfinished)) is not None:

@@ -18,6 +18,7 @@ from pipeline.config.workspace import Workspace, keys_of, load_workspace, machin
 from pipeline.domain.events.stream_records import begin_of, is_about, kind_of
 from pipeline.ops.console_output import Console
 from pipeline.ports import EventStore
+from pipeline.text.times import moment_of, night_of
 from pipeline.wiring import corpus_status
 from pipeline.wiring.store_adapters import refuse_missing_log, store_of
 
@@ -122,9 +123,15 @@ def environment_of(console: Console, request: Request = Request()) -> RunEnviron
     return RunEnvironment(console, workspace, keys, store_of(console.folder), documents)
 
 
-def is_recorded(env: RunEnvironment, decided: Decisions) -> bool:
-    """Return whether the latest batch recorded what was removed from the file, and which questions and folders cannot be read."""
-    known = _latest_batch(env)
+def is_recorded(env: RunEnvironment, request: Request, decided: Decisions) -> bool:
+    """Return whether the latest batch recorded what was removed from the file, and which questions and folders cannot be read.
+
+    Once something was researched, that the whole queue was looked at is recorded too, once a night.
+    """
+    known, zone = _latest_batch(env), env.workspace.queue.settings.timezone
+    is_whole = not (request.selection.ids or request.selection.tags or request.only_again)
+    if known and is_whole and night_of(moment_of(known["at"]), zone) < night_of(datetime.now(UTC), zone):
+        return False
     return [known.get(name, []) for name in ("archived", "unread")] == [[*decided.archived], [*env.workspace.queue.left_out]]
 
 

@@ -252,11 +252,6 @@ def notes_in(folder: Path) -> list[KnownNote]:
     return [KnownNote._make(row) for row in rows_in(folder, "SELECT * FROM notes ORDER BY id")]
 
 
-def hidden_notes(folder: Path) -> set[str]:
-    """Return the ids of the notes that a person hid; a build with nothing to do asks for them, so no other note is read."""
-    return {name for (name,) in rows_in(folder, "SELECT id FROM notes WHERE path = ''")}
-
-
 def paths_of(folder: Path, kind: str) -> dict[str, str]:
     """Return the paths of the notes of a kind, without suffix, by what they are about: a session's id, a source's address."""
     rows = rows_in(folder, "SELECT owner, path FROM notes WHERE kind = ? AND path != ''", [kind])

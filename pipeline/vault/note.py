@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal, TypeVar, get_args
 from urllib.parse import unquote
 
@@ -77,7 +76,6 @@ def source_path(url: str, at: str, names: str = NESTED) -> str:
     return f"sources/{at[:7]}/source-{_slug(address, 60, names)}-{digest_of(url.encode())[:6]}"
 
 
-@lru_cache(maxsize=4_096)  # a fact is linked to from all notes of its session, and from its source's
 def block_id(fact_id: str) -> str:
     """Return the block id of a fact's quote; it consists of Latin letters, digits and ``-``."""
     if _BLOCK_ID.fullmatch(fact_id):

@@ -44,9 +44,7 @@ STYLE_SHEET = "research.css"
 SNIPPET = f".obsidian/snippets/{STYLE_SHEET}"
 _FIRST_S = 0.2  # for how long the first notes that a template changes are rendered, so that its editor soon sees them
 _RESTORE = "put it back: `research templates update` copies what is missing; no file was changed"
-_LOST = (
-    "its log is not here, so they are kept: switch back to its git branch, restore it, or give it up: research verify --repair"
-)
+_LOST = "its log is not here, so they are kept: switch back to its git branch, restore it or give it up: research verify --repair"
 _REFUSED = "free some space or allow writing there, then run `research build`; no text is lost"
 _AWAY = "put the folder or drive back, then run `research build`; nothing was recorded, so no note counts as removed"
 
@@ -178,7 +176,7 @@ class Build:
         for name, path in self._values.imports.items():
             make = partial(self._import, name, path)
             yield Part(f"import:{name}", self._values.marks[name] + path, make, (("session", path, ""),))
-        for night in model.nights:
+        for night in (night for night in model.nights if night.last):
             yield _small(f"night:{night.date}", night_note(model, night))
         for topic, found in topics_of(cards).items():
             rows = list(asked_rows(model, asked.get(f"topic:{topic}", ()), noted))

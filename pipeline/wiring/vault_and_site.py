@@ -21,7 +21,7 @@ from pipeline.site.paths import Folders, SiteReport
 from pipeline.system.manifest import Obstacle, Tree
 from pipeline.text.cleaning import spelling_free
 from pipeline.vault import BuildReport, build_vault
-from pipeline.vault.build_cache import hidden_notes, paths_of
+from pipeline.vault.build_cache import notes_in, paths_of
 from pipeline.vault.build_if_changed import Mode
 from pipeline.wiring.store_adapters import refuse_missing_log, store_of, summaries_of
 
@@ -175,7 +175,7 @@ def build_site(folder: Path, url: str, vault: BuildReport | None = None, *, ever
     _refuse_inside_the_log(folder, "site")
     local, found = folder / "events" / "local", vault.found if vault else {}
     folders = Folders(folder / "vault", templates_of(folder, "site"), folder / "site", local, found)
-    hidden = hidden_notes(local)
+    hidden = {note.id for note in notes_in(local) if not note.path}
     if any(name.startswith("report:") for name in hidden):
         from pipeline.wiring.run_context_and_note_ratings import with_their_sources
 

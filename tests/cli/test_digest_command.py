@@ -16,7 +16,7 @@ HARBOUR = "  - {query: How deep is the harbour?, id: harbour, mode: fast}\n"
 def _text(store: MemoryStore, date: str = "") -> str:
     nights, unread = nights_in(store)
     chosen = next(night for night in reversed(nights) if night.date.startswith(date))
-    return "\n".join(text_of(digest_of(store, chosen, unread), lambda card: f"vault/{card.report_path}.md"))
+    return "\n".join(text_of(digest_of(store, [chosen], unread), lambda card: f"vault/{card.report_path}.md"))
 
 
 def test_the_digest_gives_each_answer_how_sure_it_is_what_is_new_and_what_is_open() -> None:
@@ -54,7 +54,7 @@ def test_a_session_that_cannot_be_read_is_named() -> None:
     store.failing = "2026-11-28-power-cut-9c01"
     text = _text(store)
     assert "Problems\n  - How does an append-only log survive a power cut?: its log" in text
-    assert heading_of(digest_of(store, nights_in(store)[0][-1])).endswith("1 answered, 1 failed, 1 unfinished")
+    assert heading_of(digest_of(store, nights_in(store)[0])).endswith("1 answered, 1 failed, 1 unfinished")
 
 
 def test_control_characters_of_a_page_do_not_reach_the_terminal() -> None:
@@ -83,7 +83,7 @@ def test_the_command_prints_the_last_night_or_the_one_that_is_named(tmp_path: Pa
 def test_as_a_page_for_mail_it_runs_nothing_whatever_a_source_says() -> None:
     store = a_store(lambda said: f"{said}<script>alert(1)</script>")
     nights, unread = nights_in(store)
-    page = html_of(digest_of(store, nights[-1], unread), lambda card: f"https://notes.example/{card.report_path}.html")
+    page = html_of(digest_of(store, nights, unread), lambda card: f"https://notes.example/{card.report_path}.html")
     assert "<script" not in page
     assert "&lt;script&gt;" in page
     assert page.index("What changed") < page.index('<a href="https://notes.example/reports/') < page.index("<h2>Failed</h2>")

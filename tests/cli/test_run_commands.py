@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import socket
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -268,6 +270,36 @@ def test_a_night_without_work_leaves_the_last_account_alone(folder: Path) -> Non
     (folder / "events" / "local" / "last-run.json").unlink()
     assert said(folder, "run").code == 0
     assert last_run(folder)["nothing_to_do"]
+
+
+class Tomorrow(datetime):
+    """The clock of the next night."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> Self:
+        return super().now(tz) + timedelta(days=1)
+
+
+def test_a_night_in_which_nothing_was_due_is_said_once_with_what_is_due_next(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "queries.yaml").write_text(f"queries:\n{HARBOUR.replace('mode: fast', 'mode: fast, every: 7d')}{SHIPS}")
+    said(folder, "run")
+    assert "nothing was due" not in (folder / "vault" / "Home.md").read_text()
+    for module in ("cli.run_inputs", "engine.stop_and_clock", "wiring.log_writers"):
+        monkeypatch.setattr(f"pipeline.{module}.datetime", Tomorrow)
+    assert said(folder, "run", "ships").out.startswith("nothing to do")
+    assert "nothing was due" not in (folder / "vault" / "Home.md").read_text()  # only one question was looked at
+    assert said(folder, "run").out.startswith("nothing to do")
+    words = r"Night of \d+ \w+ \d{4}: nothing was due\. Next, in the night to \d+ \w+ \d{4}: How deep is the harbour\?"
+    shown = [(folder / "vault" / "Home.md").read_text(), (folder / "site" / "index.html").read_text()]
+    for text in (*shown, said(folder, "digest").out, said(folder, "digest", "--html").out):
+        assert re.search(words, " ".join(text.split()))
+        assert "Where do ships wait at night?" in text  # what was found last is still there
+    before = everything(folder)
+    assert said(folder, "run").out.startswith("nothing to do")
+    assert everything(folder) == before
+    assert len(list((folder / "vault" / "nights").glob("*.md"))) == 1
 
 
 # ---- the dry run ----

@@ -223,7 +223,7 @@ def test_a_report_of_passages_and_one_of_a_model_are_not_compared_and_each_is_li
         before = asyncio.run(night.batch.work([Decision(work.queries[0], "again", "", before)])).ended[0].session
         place.build()
         home = place.note("Home").read_text()
-        digest = text_of(night_told(place.store, nights_in(place.store)[0][-1]), lambda card: card.id)
+        digest = text_of(night_told(place.store, nights_in(place.store)[0]), lambda card: card.id)
         (report,) = [path.read_text() for path in (place.vault / "reports").rglob("*.md") if path.stem[-4:] == before[-4:]]
         listed = [title for title in headings if re.search(f"^(## )?{title}($|: )", home, re.MULTILINE)]
         assert listed == [title for title in headings if title in digest]

@@ -218,7 +218,7 @@ def golden_files(root: Path) -> dict[str, bytes]:
     def told(name: str) -> None:
         place.build()
         made[f"vault/Home {name}.md"] = place.note("Home").read_bytes()
-        digest = digest_of(store, nights_in(store)[0][-1], today="2026-12-01")
+        digest = digest_of(store, nights_in(store)[0], today="2026-12-01")
         lines = heading_of(digest), *text_of(digest, attrgetter("report_path"))
         made[f"exported/digest {name}.txt"] = "\n".join(lines).encode()
 

@@ -161,9 +161,19 @@ def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -
     }
 
 
+def idle_words(nights: Sequence[Night]) -> str:
+    """Return that the latest night had nothing to do, and which question is due next, as its last run knew; "" if it had."""
+    if not nights or nights[-1].last:
+        return ""
+    begun, said = nights[-1].batches[-1].started, f"Night of {translations.day(nights[-1].date)}: nothing was due."
+    day, _, clock = begun.next_at.partition(" ")
+    when = f"on {translations.day(day)} at {clock}" if clock else f"in the night to {translations.day(day)}"
+    return f"{said} Next, {when}: {begun.next_query}" if day else said
+
+
 def home_note(model: VaultModel) -> Note:
-    """Return the home note."""
-    last, cards = model.nights[-1] if model.nights else None, model.by_id.values()
+    """Return the home note: the last night in which something was due, and whether one without work came after it."""
+    last, cards = next((night for night in reversed(model.nights) if night.last), None), model.by_id.values()
     worked = {entry.query_id for entry in last.last} if last else set()
     questions = [same for same in of_questions(cards) if same[-1].query_id not in worked or not same[-1].query_id]
     unanswered = [same[-1] for same in questions if not same[-1].has_note and same[-1].query_id not in model.archived]
@@ -174,6 +184,8 @@ def home_note(model: VaultModel) -> Note:
     own = {"reports": len(reports), "sessions": len(cards), "sources": len({url for card in reports for url in card.cited})}
     view = {
         "title": "Research",
+        "idle": idle_words(model.nights),
+        "unread": model.nights[-1].batches[-1].started.unread if model.nights else (),
         "night": night_view(model, last, _ON_HOME) if last else None,
         "night_link": Link(f"nights/{last.date}", translations.day(last.date)) if last else None,
         "outcomes": sorted({name for night in model.nights[-_NIGHTS:] for name in _outcomes(model, night)}),
@@ -279,13 +291,15 @@ def _words(night: Night, outcomes: Iterable[str]) -> str:
 class Digest:
     """A night's questions as their last run left them, each with its session's card, None if its log cannot be read.
 
-    ``problems`` say what was not built, and what of the queue, the documents and the log cannot be read.
+    ``idle`` says of a night without work that it came last. ``problems`` say what was not built, and what of the queue, the
+    documents and the log cannot be read.
     ``today`` is the date on which it is the last night, "" if it may not be.
     """
 
     night: Night
     questions: tuple[tuple[QueryEnded, Card | None], ...]
     problems: tuple[str, ...]
+    idle: str = ""
     today: str = ""
 
 
@@ -300,9 +314,12 @@ def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
     return nights_from(filter(None, batches)), tuple(unread)
 
 
-def digest_of(store: EventStore, night: Night, unread: Iterable[str] = (), today: str = "") -> Digest:
-    """Return the digest of a night; a session that cannot be read is named, not left out."""
-    questions = []
+def digest_of(store: EventStore, nights: Sequence[Night], unread: Iterable[str] = (), today: str = "") -> Digest:
+    """Return the digest of the last of ``nights`` in which something was due, else of the last, and what came after it.
+
+    A session that cannot be read is named, not left out.
+    """
+    night, questions = next((night for night in reversed(nights) if night.last), nights[-1]), []
     for entry in night.last:
         card = None
         with suppress(LogError):
@@ -310,8 +327,8 @@ def digest_of(store: EventStore, night: Night, unread: Iterable[str] = (), today
             card = card.after(read_card(store, card.previous_session)) if card and card.previous_session else card
         questions.append((entry, card))
     lost = (f"{entry.query}: its log cannot be read" for entry, card in questions if entry.session and card is None)
-    problems = (*night.not_made, *night.batches[-1].started.unread, *unread, *lost)
-    return Digest(night, tuple(found_first(questions)), problems, today)
+    problems = (*night.not_made, *nights[-1].batches[-1].started.unread, *unread, *lost)
+    return Digest(night, tuple(found_first(questions)), problems, "" if night is nights[-1] else idle_words(nights), today)
 
 
 def heading_of(digest: Digest) -> str:
@@ -343,6 +360,7 @@ def _view(digest: Digest, place_of: Callable[[Card], str]) -> View:
     titles = {**_GROUPS, "left": "Left out"}
     return {
         "heading": heading_of(digest),
+        "idle": digest.idle,
         "figures": "; ".join(filter(None, (spent, f"{translations.count(len(left), 'question')} left out" if left else ""))),
         "groups": [(title, group in _REPORTED, groups[group]) for group, title in titles.items() if groups.get(group)],
         "problems": [one_line(text, _LONGEST) for text in digest.problems],

@@ -17,7 +17,7 @@ from pipeline.text.cleaning import name_slug, one_line, slug
 from pipeline.text.humanize import bill
 from pipeline.text.ranking import page_origin
 from pipeline.text.times import moment_of
-from pipeline.vault.model import Card, CitedText, LoadedSession, VaultModel, numbers_of, signs
+from pipeline.vault.model import LONGEST_ANSWER, Card, CitedText, LoadedSession, VaultModel, numbers_of, signs
 from pipeline.vault.note import OWN_CLASS, Kind, View, block_id
 from pipeline.vault.output.escaping import Inert, Link, address, before_space, fenced, inert, linked_host, plain, superscript
 from pipeline.vault.output.frontmatter import Property
@@ -25,7 +25,6 @@ from pipeline.vault.output.passage_markdown import flat, prose
 
 Own = Mapping[str, Property | Link | None]  # the properties of one kind of notes
 _UNSOURCED = {"bridge": "no source", "beyond": "from the model's general knowledge"}
-_ANSWER = 320  # characters of an answer in a talk
 _PLACE = 60  # characters of a further place's quote
 _MOST_HEADINGS = 4  # of a passage's place
 
@@ -191,8 +190,8 @@ def asked_rows(model: VaultModel, turns: Iterable[Turn], noted: Iterable[str]) -
             "question": one_line(turn.text, 500),
             "ended": turn.answer is not None,
             "unjudged": turn.answer is not None and turn.answer.outcome == "passages",
-            "answer": one_line(flat(said[0].text), _ANSWER) if said else "",
-            "nearest": one_line(flat(nearest[0].text), _ANSWER) if nearest else "",
+            "answer": one_line(flat(said[0].text), LONGEST_ANSWER) if said else "",
+            "nearest": one_line(flat(nearest[0].text), LONGEST_ANSWER) if nearest else "",
             "at": turn.at,
             "sources": tuple(model.sources[url] if url in noted else place_of(url) for url in urls),
         }

@@ -105,7 +105,6 @@ def before_space(text: str) -> Inert:
     return body
 
 
-@lru_cache(maxsize=4_096)
 def label(text: str) -> str:
     """Return ``text`` for the words of a wikilink: signs that mean something there become look-alikes. Never empty."""
     line = one_line(_SCHEME_IN_LABEL.sub("", text), 160).translate(_IN_LABEL)
@@ -163,7 +162,6 @@ def web_address(url: str) -> str:
     return place + tail
 
 
-@lru_cache(maxsize=4_096)
 def linked_host(url: str) -> str:
     """Return the host of a web address in punycode, "" for any other address."""
     safe = web_address(url)

@@ -14,7 +14,6 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -79,7 +78,6 @@ def _scalar(value: object) -> str:
     raise TypeError(f"a property cannot hold {value!r}")
 
 
-@lru_cache(maxsize=4_096)  # kinds, tags and titles come again and again
 def quoted(text: str) -> str:
     """Return ``text`` in double quotes, the same to JSON, YAML 1.1 and YAML 1.2; lone surrogates become U+FFFD."""
     if text.isprintable() and "%" not in text and "::" not in text:  # nearly always: nothing to escape
