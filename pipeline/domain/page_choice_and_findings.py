@@ -226,8 +226,10 @@ def unused_facts(state: SessionState) -> tuple[Fact, ...]:
 
 
 def query_of(state: SessionState) -> ParsedQuestion:
-    """Return the session's query, parsed in its own language if the sources are in it, else in theirs."""
-    return parse_in(state.query, state.survey.languages if state.survey else ())
+    """Return the session's query, parsed in its own language if the sources are in it or the web has some, else in theirs."""
+    survey = state.survey
+    is_own = survey is not None and all(page_origin(hit.url) == "own" for hit in survey.hits)
+    return parse_in(state.query, survey.languages if survey and is_own else ())
 
 
 def survey_statistics(state: SessionState) -> TermStatistics:

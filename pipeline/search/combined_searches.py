@@ -12,7 +12,7 @@ from pipeline.domain.research_values import Cost, FailedSide, total
 from pipeline.errors import CorpusUnusable, ProviderRefused, ResearchError, SearchFailed, StepError
 from pipeline.ports import Search, SearchResult
 from pipeline.text.cleaning import one_line
-from pipeline.text.ranking import Origin, TermStatistics, fused_ranking
+from pipeline.text.ranking import Origin, fused_ranking
 
 _log = logging.getLogger(__name__)
 _LONGEST_REASON = 500  # characters
@@ -144,7 +144,7 @@ class OwnAndWeb:
         if not found:
             raise _combined(list(down.values()))
         hits = {origin: result.hits for origin, result in found.items()}
-        own = found["own"].statistics if "own" in found else TermStatistics()
+        own = found.get("own", SearchResult("", ()))
         return SearchResult(
             provider="+".join(result.provider for result in found.values()),
             hits=fused_ranking(hits.get("own", ()), hits.get("web", ()), limit, lambda hit: hit.url),
@@ -153,7 +153,8 @@ class OwnAndWeb:
                 *(side for result in found.values() for side in result.failed),
                 *(FailedSide(origin=origin, reason=one_line(error.message, _LONGEST_REASON)) for origin, error in down.items()),
             ),
-            statistics=own.model_copy(update={"documents": 0}),  # as they do not cover the web's hits
+            statistics=own.statistics.model_copy(update={"documents": 0}),  # as they do not cover the web's hits
+            languages=own.languages,
             absent=tuple(name for result in found.values() for name in result.absent),
         )
 

@@ -6,6 +6,7 @@ import pytest
 
 from pipeline.domain.agenda import no_evidence
 from pipeline.domain.page_choice_and_findings import query_of
+from pipeline.domain.research_values import Hit
 from pipeline.domain.session_state import SearchDone, SessionState
 from pipeline.text.ranking import TermStatistics
 
@@ -57,3 +58,6 @@ def test_a_question_is_read_in_its_own_language_if_there_are_documents_in_it() -
     assert query_of(session(GERMAN, languages=("english", "german"))).language == "german"
     assert query_of(session(GERMAN, languages=("english",))).language == "english"
     assert query_of(session(GERMAN, languages=())).language == "german"
+    with_web = session(GERMAN)
+    with_web.survey = SearchDone("fake", (Hit(url="https://e.org/hafen", title="Hafen"),), languages=("english",))
+    assert query_of(with_web).language == "german"  # nobody knows the language of what the web has
