@@ -286,7 +286,7 @@ def test_a_night_in_which_nothing_was_due_is_said_once_with_what_is_due_next(
     (folder / "queries.yaml").write_text(f"queries:\n{HARBOUR.replace('mode: fast', 'mode: fast, every: 7d')}{SHIPS}")
     said(folder, "run")
     assert "nothing was due" not in (folder / "vault" / "Home.md").read_text()
-    for module in ("cli.run_inputs", "engine.stop_and_clock", "wiring.log_writers"):
+    for module in ("cli.run_inputs", "engine.stop_and_clock", "wiring.run_context_and_note_ratings"):
         monkeypatch.setattr(f"pipeline.{module}.datetime", Tomorrow)
     assert said(folder, "run", "ships").out.startswith("nothing to do")
     assert "nothing was due" not in (folder / "vault" / "Home.md").read_text()  # only one question was looked at
