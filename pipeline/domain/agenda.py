@@ -187,14 +187,11 @@ def needs_gap_worker(state: SessionState, number: int) -> bool:
 def last_steps(state: SessionState) -> list[s.Step]:
     """Return the next step of a session whose text is ready.
 
-    What a recurring query needs comes first: reading the earlier sources again, then comparing the sessions, if the reports of
-    both are of passages, or both are a model's.
+    What a recurring query needs comes first: reading the earlier sources again, then comparing the sessions.
     """
     steps: list[s.Step] = []
     if state.earlier is not None and state.changes is None and not state.failed_for_good(s.Compare().key):
-        steps = list(reread_steps(state))
-        if not steps and state.earlier.of_passages == bool(state.passages):
-            steps = [s.Compare()]
+        steps = list(reread_steps(state)) or [s.Compare()]
     return steps or [s.MakeReport()]
 
 

@@ -8,6 +8,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from pipeline.errors import GONE
+from pipeline.text.addresses import DOCUMENTS
 from pipeline.text.ranking import Origin
 
 NodeTask = Literal["search", "validate", "analyze", "synthesize"]
@@ -330,6 +332,11 @@ class SourceChange(Value):
     after: str = ""
     reason: str = ""
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether it is a document that could not be read again because it was deleted or moved."""
+        return self.url.startswith(DOCUMENTS) and self.reason.endswith(GONE)
+
 
 class FactChange(Value):
     """A fact that its source no longer states, and the id of the fact that replaced it."""
@@ -342,7 +349,8 @@ class Changes(Value):
     """The differences from an earlier session. ``added`` and ``FactChange.after`` are ids of this session's facts.
 
     A fact that was in a source before, and was found only now, is none. ``kept`` counts the earlier facts that are still stated.
-    Facts from sources that were not read again (``unread``) are not counted.
+    Facts from sources that were not read again (``unread``) are not counted, but those of a deleted document are gone.
+    ``documents_only``: one of the reports is of passages and the other a model's, so that only documents were compared.
 
     Of two reports of passages ``kept`` counts those that both have; ``not_shown`` are those that only the earlier one has, and
     ``now_shown`` those that only this one has, though their sources say both, or nearly so. ``called_wrong`` counts the earlier
@@ -360,6 +368,7 @@ class Changes(Value):
     not_shown: tuple[Fact, ...] = ()
     now_shown: tuple[str, ...] = ()
     called_wrong: int = 0
+    documents_only: bool = False
 
 
 @dataclass(slots=True)

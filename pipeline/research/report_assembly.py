@@ -228,12 +228,15 @@ def session_changes(
 ) -> v.Changes:
     """Return what is new in ``state``; ``text_of`` returns a page's text by its digest, "" if it was pruned.
 
-    Both reports are of passages, or both are a model's. ``wrong`` are ids of earlier facts that a person called wrong.
+    If one report is of passages and the other a model's, these are not compared, only the documents that the earlier one cites.
+    ``wrong`` are ids of earlier facts that a person called wrong.
 
     An earlier fact is kept if the source's current text contains its quote. A current fact is new only if the source's earlier
     text did not contain its quote, or, of one that was not read then, if its file is a later one. A lost fact and a new one of
     its source are a change, the most similar ones first. Passages, which the report shows as they are, are kept only if it has
-    them again; if one is a part of the other, it has changed. A passage is not new either if the earlier text had it nearly so.
+    them again; if one is a part of the other, it has changed. A passage is not new either if the earlier text had it nearly so,
+    and not gone if the current text has it nearly so. Nothing is gone that another page says, and all that only a deleted
+    document said is.
     """
 
     def states(digest: str, fact: v.Fact) -> bool:
@@ -248,16 +251,41 @@ def session_changes(
     def nearly_stood_before(fact: v.Fact) -> bool:
         return fact.url in before and repeated(fact.quote, text_of(before[fact.url].digest)) >= _NEARLY
 
+    def stands_still(fact: v.Fact) -> bool:
+        nearly = earlier.of_passages and fact.url in now and repeated(fact.quote, text_of(now[fact.url])) >= _NEARLY
+        return nearly or any(holds_quote(text_of(page.digest), fact.quote) for page in state.pages.values())
+
     before, facts = {source.url: source for source in earlier.sources}, _facts_of_report(state)
     now = renamed(earlier, state) | {url: page.digest for url, page in state.pages.items()}
-    left_out = [fact for fact in earlier.facts if fact.url in now and fact.id in wrong and fact.id not in state.facts]
-    read_again = [fact for fact in earlier.facts if fact.url in now and fact not in left_out]
-    lost = [fact for fact in read_again if fact.id not in state.facts and not states(now[fact.url], fact)]
+    unread = []
+    for source in (before[url] for url in earlier.cited if url in before and url not in now):
+        failure = state.failures.get(s.FetchPage(source.url).key)
+        reason = failure.message if failure else "there was no time to read it again"
+        unread.append(v.SourceChange(url=source.url, title=source.title, before=source.digest, reason=reason))
+    shown = {*earlier.cited, *(fact.url for fact in facts)}
+    found = v.Changes(
+        session=earlier.session,
+        since=earlier.reported_at,
+        sources=tuple(
+            v.SourceChange(url=page.url, title=page.title, before=source.digest, after=page.digest)
+            for source in earlier.sources
+            if (page := state.pages.get(source.url)) and page.digest != source.digest and page.url in shown
+        ),
+        unread=tuple(unread),
+    )
+    if earlier.of_passages != bool(state.passages):
+        cited = tuple(source for source in found.sources if source.url in earlier.cited)
+        return found.model_copy(update={"sources": cited, "documents_only": True})
+    deleted = {source.url for source in unread if source.is_lost}
+    known_again = [fact for fact in earlier.facts if fact.url in now or fact.url in deleted]
+    left_out = [fact for fact in known_again if fact.id in wrong and fact.id not in state.facts]
+    read_again = [fact for fact in known_again if fact not in left_out]
+    lost = [fact for fact in read_again if fact.url not in now or not (fact.id in state.facts or states(now[fact.url], fact))]
     quotes = {normalised(fact.quote) for fact in earlier.facts}
     unknown = [fact for fact in facts if normalised(fact.quote) not in quotes]
     fresh = [fact for fact in unknown if not stood_before(fact)]
     known = {normalised(fact.quote) for fact in facts}
-    not_shown = [fact for fact in read_again if earlier.of_passages and fact not in lost and normalised(fact.quote) not in known]
+    not_shown = [fact for fact in read_again if earlier.of_passages and normalised(fact.quote) not in known]
     now_shown = [fact for fact in unknown if earlier.of_passages and fact not in fresh]
 
     def similarity(old: v.Fact, new: v.Fact) -> float:
@@ -266,34 +294,25 @@ def session_changes(
         is_change = old in lost and new in fresh
         return max(repeated(old.quote, new.quote), repeated(new.quote, old.quote)) if is_change else 0.0
 
-    pairs = product([*lost, *not_shown], [*fresh, *now_shown])
+    pairs = product([fact for fact in read_again if fact in lost or fact in not_shown], [*fresh, *now_shown])
     alike = [(similarity(old, new), old.id, new.id) for old, new in pairs if old.url == new.url]
     after: dict[str, str] = {}
     for likeness, was, becomes in sorted(alike, key=lambda pair: -pair[0]):
         if likeness >= _REWORDED and was not in after and becomes not in after.values():
             after[was] = becomes
     nearly = [fact for fact in fresh if earlier.of_passages and nearly_stood_before(fact)]
-    unread = []
-    for source in (before[url] for url in earlier.cited if url in before and url not in now):
-        failure = state.failures.get(s.FetchPage(source.url).key)
-        reason = failure.message if failure else "there was no time to read it again"
-        unread.append(v.SourceChange(url=source.url, title=source.title, before=source.digest, reason=reason))
-    return v.Changes(
-        session=earlier.session,
-        since=earlier.reported_at,
-        added=tuple(fact.id for fact in fresh if fact not in nearly and fact.id not in after.values()),
-        changed=tuple(v.FactChange(before=fact, after=after[fact.id]) for fact in read_again if fact.id in after),
-        gone=tuple(fact for fact in lost if fact.id not in after),
-        sources=tuple(
-            v.SourceChange(url=page.url, title=page.title, before=source.digest, after=page.digest)
-            for source in earlier.sources
-            if (page := state.pages.get(source.url)) and page.digest != source.digest
-        ),
-        unread=tuple(unread),
-        kept=len(read_again) - len(lost) - len(not_shown),
-        not_shown=tuple(fact for fact in not_shown if fact.id not in after),
-        now_shown=tuple(fact.id for fact in [*now_shown, *nearly] if fact.id not in after.values()),
-        called_wrong=len(left_out),
+    gone = [fact for fact in lost if fact.id not in after and not stands_still(fact)]
+    not_shown = [fact for fact in not_shown if fact.id not in after and fact not in gone]
+    return found.model_copy(
+        update={
+            "added": tuple(fact.id for fact in fresh if fact not in nearly and fact.id not in after.values()),
+            "changed": tuple(v.FactChange(before=fact, after=after[fact.id]) for fact in read_again if fact.id in after),
+            "gone": tuple(gone),
+            "kept": len(read_again) - len(after) - len(gone) - len(not_shown),
+            "not_shown": tuple(not_shown),
+            "now_shown": tuple(fact.id for fact in [*now_shown, *nearly] if fact.id not in after.values()),
+            "called_wrong": len(left_out),
+        }
     )
 
 

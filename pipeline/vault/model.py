@@ -30,12 +30,12 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.stream_records import Kind, kind_of
 from pipeline.domain.events.upkeep_events import Rated, Ratings
 from pipeline.domain.page_choice_and_findings import disputed_facts, news_of, open_gaps, shown_sources
-from pipeline.domain.research_values import Cost, Fact, Sentence, SourceChange, minus, total
+from pipeline.domain.research_values import Cost, Fact, Sentence, minus, total
 from pipeline.domain.session import state_of, summary_of
 from pipeline.domain.session_state import SessionState, workers_in_order
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import TalkState, Turn, read_talk
-from pipeline.errors import GONE, LogError, LogUnreadable
+from pipeline.errors import LogError, LogUnreadable
 from pipeline.ports import EventStore
 from pipeline.text.addresses import DOCUMENTS, path_of
 from pipeline.text.cleaning import name_slug, one_line, slug
@@ -78,6 +78,7 @@ class News:
 
     ``lost`` are the paths of documents that the report before cites and that were deleted or moved since. ``not_shown``,
     ``now_shown`` and ``called_wrong`` count as in ``Changes``; ``other_answer``: the passage that comes nearest is one now shown.
+    ``documents`` are those that the report before cites and that changed since, if no more than that can be compared.
     """
 
     since: str
@@ -90,6 +91,7 @@ class News:
     now_shown: int = 0
     called_wrong: int = 0
     other_answer: bool = False
+    documents: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
@@ -228,7 +230,11 @@ def _news(state: SessionState) -> News | None:
     found, added = state.changes, news_of(state)
     if found is None:
         return None
-    lost = tuple(one_line(path_of(source.url)) for source in found.unread if is_lost(source))
+    lost = tuple(one_line(path_of(source.url)) for source in found.unread if source.is_lost)
+    if found.documents_only:
+        paths = (path_of(source.url) if source.url.startswith(DOCUMENTS) else source.title for source in found.sources)
+        documents = tuple(map(one_line, paths))
+        return News(found.since, lost=lost, documents=documents) if lost or documents else None
     altered = {source.url for source in found.sources}  # from a text that is as it was, another part may have been taken
     names = [*added, *(change.after for change in found.changed if change.before.url in altered and change.after in state.facts)]
     first, before = list[str](), [*found.gone, *(change.before for change in found.changed)]
@@ -241,11 +247,6 @@ def _news(state: SessionState) -> News | None:
     nearest = state.report.summary[0].facts if state.report and state.report.summary else ()
     counts = len(added), len(found.changed), len(found.gone), lost, len(found.not_shown), len(found.now_shown)
     return News(found.since, tuple(first), *counts, found.called_wrong, not {*nearest}.isdisjoint(found.now_shown))
-
-
-def is_lost(source: SourceChange) -> bool:
-    """Return whether a source that was not read again is a document that was deleted or moved."""
-    return source.url.startswith(DOCUMENTS) and source.reason.endswith(GONE)
 
 
 def _readings(state: SessionState) -> Iterator[Reading]:

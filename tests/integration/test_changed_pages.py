@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tests.integration.stage import queue_text
@@ -26,3 +27,44 @@ def test_the_note_of_a_page_that_changed_says_so(tmp_path: Path) -> None:
         (note,) = [path for path in (tmp_path / "vault").rglob("source-*.md") if tail in path.name]
         assert "\nversions: 2\n" in note.read_text()
         assert "Its text changed between readings" in note.read_text()
+
+
+def test_documents_that_changed_or_went_are_named_when_a_model_comes_or_goes_and_with_it_what_they_said_is_gone(
+    tmp_path: Path,
+) -> None:
+    gone = "In cold climates heat pumps behave as stoves that somebody feeds with electricity."
+    texts = {
+        "frost": "Heat pumps in cold climates behave well in dry frost.",
+        "ice": "Ice lets heat pumps of cold climates behave as if they were fridges.",
+        "stove": gone,
+    }
+    (tmp_path / "corpus").mkdir()
+    for name, text in texts.items():
+        (tmp_path / "corpus" / f"{name}.md").write_text(f"# {name}\n\n{text}\n")
+
+    def night(queue: str) -> tuple[str, str]:
+        """The new report of another night, and Home."""
+        (tmp_path / "queries.yaml").write_text(queue)
+        before = {*(tmp_path / "vault" / "reports").rglob("*.md")}
+        while {*(tmp_path / "vault" / "reports").rglob("*.md")} == before:
+            assert research(tmp_path, "run").code == 0
+        (report,) = {*(tmp_path / "vault" / "reports").rglob("*.md")} - before
+        return report.read_text(), (tmp_path / "vault" / "Home.md").read_text()
+
+    without_model = f"settings: {{reasoner: extractive, search: [local]}}\nqueries:\n{DAILY}"
+    with hosted() as standin:
+        with_model = queue_text(standin, search="local", queries=DAILY)
+        night(without_model)
+        (tmp_path / "corpus" / "frost.md").write_text(f"# frost\n\n{texts['frost'].replace('well', 'badly')}\n")
+        report, home = night(with_model)
+        assert "> [!tip] Changed since" in report
+        assert re.search(r"## What changed\n(.|\n)*changed since the last report quoted them: frost\.md · ", home)
+        (tmp_path / "corpus" / "stove.md").unlink()
+        report, home = night(with_model)
+        assert f"> - **Gone:** “{gone}”" in report
+        assert re.search(r"## What changed\n(.|\n)*gone from .*: stove\.md; 1 gone", home)
+        (tmp_path / "corpus" / "frost.md").unlink()
+        report, home = night(without_model)
+        assert "[!warning] A source of" in report
+        assert "[!tip]" not in report
+        assert re.search(r"## What changed\n(.|\n)*gone from .*: frost\.md · ", home)

@@ -35,6 +35,7 @@ from pipeline.domain.research_values import (
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.session_state import Failure, Iteration, PageObserved, SearchDone, SessionState, Worker
 from pipeline.domain.steps import FetchPage
+from pipeline.errors import GONE
 from pipeline.ports import Answer
 from pipeline.research.report_assembly import earlier_session, session_changes
 from pipeline.text.cleaning import digest_of
@@ -139,6 +140,15 @@ def test_a_source_that_could_not_be_read_again_says_neither_gone_nor_kept() -> N
     assert "no time" in session_changes(earlier, after, lambda _digest: "").unread[0].reason
 
 
+def test_what_only_a_deleted_document_said_is_gone_and_what_another_says_too_is_kept() -> None:
+    before = {SEA: ["The sea is deep.", "The land is dry."], LAND: ["The land is dry."]}
+    after = session({LAND: before[LAND]}, name="s-2")
+    after.failures = {f"Read:{SEA}": Failure(f"Read:{SEA}", 1, True, "ReadFailed", f"{SEA} cannot be read: {GONE}", "")}
+    found = session_changes(earlier_session(cited(session(before))), after, lambda _digest: before[LAND][0])
+    assert [fact.quote for fact in found.gone] == ["The sea is deep."]
+    assert (found.kept, len(found.unread)) == (2, 1)
+
+
 def test_of_reports_of_passages_the_passages_alone_are_compared_and_not_what_a_model_had_found_before_it_failed() -> None:
     before, (passage, _) = session(world := {SEA: ["The sea is deep.", "Whales sing at night."]}), session(world).facts
     after = session(world, {SEA: world[SEA][:1]}, "s-2")
@@ -147,15 +157,13 @@ def test_of_reports_of_passages_the_passages_alone_are_compared_and_not_what_a_m
     assert found == Changes(session=found.session, since=found.since, kept=1)
 
 
-def test_a_passage_of_which_a_letter_was_corrected_has_changed_or_is_now_shown_but_is_not_new() -> None:
+def test_a_passage_of_which_a_letter_was_corrected_has_changed_or_is_shown_now_or_no_longer_but_is_not_new_or_gone() -> None:
     shown, other = "The sea is deep.", "A second scrub of the same pool can not begin befor the first one has ended."
     world, corrected = {SEA: [shown, other]}, {SEA: [shown, other.replace("befor ", "before ")]}
     texts = {digest(page[SEA]): " ".join(page[SEA]) for page in (world, corrected)}
-    after = session(corrected, name="s-2")
-    after.passages = tuple(after.facts)[1:]
-    for number, what in enumerate(("now_shown", "changed")):
-        before = session(world)
-        before.passages = (tuple(before.facts)[number],)
+    for number, becomes, what in ((0, 1, "now_shown"), (1, 1, "changed"), (1, 0, "not_shown")):
+        before, after = session(world), session(corrected, name="s-2")
+        before.passages, after.passages = (tuple(before.facts)[number],), (tuple(after.facts)[becomes],)
         found = session_changes(earlier_session(cited(before)), after, texts.__getitem__)
         assert (found.added, found.gone) == ((), ())
         assert len(getattr(found, what)) == 1

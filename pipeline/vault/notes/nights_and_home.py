@@ -56,7 +56,8 @@ def group_of(status: str, card: Card | None) -> str:
     if card and card.outcome == "not-found":  # so a model says, whatever it found
         return "not-found"
     news = card.news if card else None
-    if card and (card.found_at_last or (news and (news.count or news.lost or news.called_wrong or news.other_answer))):
+    differs = news and (news.count or news.lost or news.documents or news.called_wrong or news.other_answer)
+    if card and (card.found_at_last or differs):
         return "changed"
     return "quiet" if news else "passages" if card and card.outcome == "passages" else "answered"
 
@@ -87,19 +88,20 @@ def found_first(questions: Iterable[tuple[QueryEnded, Card | None]]) -> list[tup
 def news_words(card: Card) -> str:
     """Return what changed: ``not found before``, ``4 new, 1 gone since 14 November 2026``, ``nothing new since …``; "" if none.
 
-    Documents of the report before that were deleted or moved come first.
+    Documents of the report before that changed, if only these are compared, and that were deleted or moved come first.
     """
     news = card.news
     if card.found_at_last or not news:
         return "not found before" if card.found_at_last else ""
     since = f" since {translations.day(news.since)}" if news.since else ""
+    documents = f"changed since the last report quoted them: {one_line(', '.join(news.documents), 240)}" if news.documents else ""
     gone = f"gone from the last report's sources: {one_line(', '.join(news.lost), 240)}" if news.lost else ""
     counts = {"new": news.added, "changed": news.changed, "gone": news.gone}
     counts |= {"left out as wrong": news.called_wrong, "no longer shown": news.not_shown, "now shown": news.now_shown}
     words = [f"{number:,} {word}" for word, number in counts.items() if number]
-    if not news.count and (words or not gone):
+    if not news.count and (words or not (gone or documents)):
         words = ["another passage is nearest" if news.other_answer else "nothing new", *words]
-    return "; ".join(filter(None, (gone, f"{', '.join(words)}{since}" if words else "")))
+    return "; ".join(filter(None, (documents, gone, f"{', '.join(words)}{since}" if words else "")))
 
 
 def entry_of(model: VaultModel, card: Card, new: Sequence[str] = (), longest: int = LONGEST_ANSWER) -> View:

@@ -23,7 +23,7 @@ from pipeline.text.addresses import DOCUMENTS, path_of
 from pipeline.text.cleaning import one_line
 from pipeline.text.ranking import page_origin
 from pipeline.text.words import language_code, words
-from pipeline.vault.model import Card, LoadedSession, Reading, is_lost, key_of, numbers_of, said_by
+from pipeline.vault.model import Card, LoadedSession, Reading, key_of, numbers_of, said_by
 from pipeline.vault.note import OF_PAGE, Note, View, block_id, grouped
 from pipeline.vault.notes import parts
 from pipeline.vault.output.escaping import Inert, Link, file_address, inert, linked_host, plain, property_address, web_address
@@ -195,7 +195,7 @@ def report_note(loaded: LoadedSession) -> Note:
         "sources": len(report.references),
         "facts": card.facts,
         "disagreements": len(pairs) if state.config.has_model else None,
-        "changes": news.count if news else None,
+        "changes": news.count if news and not (state.changes and state.changes.documents_only) else None,
         "earlier_reports": sum(ended != "not-found" for _, _, ended in beside.reports.values()) or None,
         "open_questions": len(report.unknowns) if state.config.has_model else None,
         "cost_usd": round(card.charged_usd, 6),
@@ -260,7 +260,7 @@ def report_note(loaded: LoadedSession) -> Note:
 def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
     """What is new in a session since the report before; None if there is none to compare with."""
     state, found = loaded.state, loaded.state.changes
-    if found is None:
+    if found is None or loaded.card.news is None:
         return None
     numbered = numbers_of(state)
 
@@ -286,8 +286,9 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
         "kept": found.kept,
         "called_wrong": found.called_wrong,
         "sources": [parts.place_of(source.url) for source in found.sources],
-        "unread": [{"place": parts.place_of(one.url), "reason": one.reason} for one in found.unread if not is_lost(one)],
-        "lost": [inert(path_of(one.url)) for one in found.unread if is_lost(one)],
+        "unread": [{"place": parts.place_of(one.url), "reason": one.reason} for one in found.unread if not one.is_lost],
+        "lost": [inert(path_of(one.url)) for one in found.unread if one.is_lost],
+        "documents_only": found.documents_only,
     }
 
 
