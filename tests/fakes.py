@@ -16,15 +16,6 @@ from typing import Any, TypeVar, cast
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.session_events import RunStarted
-from pipeline.domain.reasoner_questions import (
-    EpisodeQuestion,
-    EpisodeText,
-    Reply,
-    StandAlone,
-    StandAloneQuestion,
-    TalkQuestion,
-    TalkReply,
-)
 from pipeline.domain.research_values import Cost, Hit, ResearchConfig
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.session_state import SessionState
@@ -36,9 +27,14 @@ from pipeline.research import StepContext
 from pipeline.text.cleaning import digest_of
 from tests.memory_store import MemoryStore as MemoryStore
 
-A = TypeVar("A", bound=Reply)
+A = TypeVar("A", bound=q.Reply)
 Latency = Callable[[str], float]
 START = datetime(2026, 11, 21, 2, 15, tzinfo=UTC)
+
+
+def done_search(hits: Sequence[Hit], provider: str = "local") -> e.SearchCompleted:
+    """A search as a state holds it."""
+    return e.SearchCompleted(query="", provider=provider, hits=tuple(hits))
 
 
 def no_latency(_name: str) -> float:
@@ -205,16 +201,16 @@ class FakeReasoner:
         pairs = [q.Clash(first=keys[0], second=keys[-1], subject="pumps", kind="number", explanation="They differ.")]
         return q.Check(faults=tuple(wrong), contradictions=tuple(pairs if question.whole else ()))
 
-    def _stand_alone(self, question: StandAloneQuestion) -> StandAlone:
-        return StandAlone(question=f"{question.query} (of {question.history[-1].question if question.history else 'nothing'})")
+    def _stand_alone(self, question: q.StandAloneQuestion) -> q.StandAlone:
+        return q.StandAlone(question=f"{question.query} (of {question.history[-1].question if question.history else 'nothing'})")
 
-    def _talk(self, question: TalkQuestion) -> TalkReply:
+    def _talk(self, question: q.TalkQuestion) -> q.TalkReply:
         lines = [f"{fact.quote.removesuffix('.')} [{key}]." for key, fact in list(question.facts.items())[:2]]
-        return TalkReply(answer=" ".join(lines), follow_ups=("And then?",))
+        return q.TalkReply(answer=" ".join(lines), follow_ups=("And then?",))
 
-    def _episode(self, question: EpisodeQuestion) -> EpisodeText:
+    def _episode(self, question: q.EpisodeQuestion) -> q.EpisodeText:
         lines = [f"{fact.quote.removesuffix('.')} [{key}]." for key, fact in list(question.facts.items())[:2]]
-        return EpisodeText(episode=" ".join(lines))
+        return q.EpisodeText(episode=" ".join(lines))
 
 
 def batches(store: EventStore) -> list[str]:

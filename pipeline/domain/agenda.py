@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from itertools import chain, takewhile
 
 from pipeline.domain import steps as s
-from pipeline.domain.events.session_events import NO_EVIDENCE
+from pipeline.domain.events.session_events import NO_EVIDENCE, TopicSurveyed
 from pipeline.domain.page_choice_and_findings import chosen_pages, facts_of, may_be_read, wave_of
 from pipeline.domain.report_draft import BEGINNING, facts_of_parts, items_of, kept_text
 from pipeline.domain.research_values import PlanNode
-from pipeline.domain.session_state import STOPPED, Failure, SearchDone, SessionState, Worker, search_nodes
+from pipeline.domain.session_state import STOPPED, Failure, SessionState, Worker, search_nodes
 from pipeline.text.humanize import counted
 from pipeline.text.words import language_of
 
@@ -50,7 +50,7 @@ def no_evidence(state: SessionState) -> s.Fail:
     )
     if last is not None and not observed:
         return s.Fail(last.error, f"no evidence could be gathered ({effort}): {_failure_text(last)}")
-    survey = state.survey or SearchDone("", ())
+    survey = state.survey or TopicSurveyed(provider="", hits=())
     languages, documents, absent = survey.languages, survey.statistics.documents, survey.absent[:3]
     if state.config.has_model:
         reason = "the language model found nothing in the pages that it read that answers the question"
@@ -65,7 +65,7 @@ def no_evidence(state: SessionState) -> s.Fail:
     if (own := language_of(state.query)) and languages and own not in languages:
         theirs = " and ".join([*(name.capitalize() for name in languages[:3]), *(["others"] if len(languages) > 3 else [])])
         reason += f"; the question is in {own.capitalize()}, the documents are in {theirs}"
-    if left_out := sum(search.left_out for search in (survey, *state.searches.values())):
+    if left_out := survey.left_out + sum(search.left_out for search in state.searches.values()):
         reason += f"; {counted(left_out, 'hit')} left out by the setting sources"
     without = f"; {counted(len(failed), 'step')} failed, the last: {_failure_text(last)}" if last is not None else ""
     return s.Fail(NO_EVIDENCE, f"{reason} ({effort}{without})")

@@ -74,7 +74,7 @@ def _basis(state: SessionState, event: e.EventBase) -> object:
         case _ if isinstance(event, _SAID):
             return None
         case e.PlanCreated() | e.ApprovalRequested():
-            return state.survey
+            return _payloads(filter(None, [state.survey]))
         case e.FactsObserved():
             worker, page = state.workers.get(event.worker_id), state.pages[event.url]
             return state.perspectives, page.digest, state.observed.get(event.url), worker and len(worker.iterations)
@@ -85,7 +85,8 @@ def _basis(state: SessionState, event: e.EventBase) -> object:
         case e.AnalysisStarted() | e.GapsFound() | e.PlanExtended() | e.SynthesisStarted():
             return state.facts, state.analyses
         case e.PassagesChosen():
-            return state.survey, state.searches, {url: page.digest for url, page in state.pages.items()}
+            searched = {query: _payloads([done]) for query, done in state.searches.items()}
+            return _payloads(filter(None, [state.survey])), searched, {url: page.digest for url, page in state.pages.items()}
     part = getattr(event, "part", BEGINNING)
     return state.facts, state.synthesis, state.parts if part == BEGINNING else state.parts.get(part)
 

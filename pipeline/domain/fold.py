@@ -38,8 +38,7 @@ def _change(state: s.SessionState, event: e.EventBase) -> None:
         case e.FactsObserved():
             _facts_observed(state, event)
         case e.SearchCompleted():
-            done = s.SearchDone(event.provider, event.hits, event.failed, left_out=event.left_out)
-            state.searches[event.query] = done
+            state.searches[event.query] = event
         case e.WorkerThought():
             state.workers[event.worker_id].iterations.append(s.Iteration(event.reasoning, event.queries, pages=event.pages))
         case e.RunStarted():
@@ -55,8 +54,7 @@ def _change(state: s.SessionState, event: e.EventBase) -> None:
         case e.MemoryRecalled():
             state.recalled = event.recalled
         case e.TopicSurveyed():
-            found = (event.hits, event.failed, event.statistics, event.languages, event.absent, event.left_out)
-            state.survey = s.SearchDone(event.provider, *found)
+            state.survey = event
         case e.PlanCreated():
             state.perspectives = {view.id: view for view in event.perspectives}
             state.nodes = {node.id: node for node in event.nodes}

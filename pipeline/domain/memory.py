@@ -100,12 +100,12 @@ def consolidated(state: SessionState, head: str = "") -> SessionConsolidated:
     cited = {name for reference in report.references for name in reference.facts} if report else set()
     disputed = disputed_facts(state)
     kept = sorted((fact for fact in facts if fact.id in cited or fact.id in disputed), key=lambda fact: fact.id not in cited)
-    searches = {state.query: state.survey} if state.survey else {}  # in the order of the plan: the survey first, each once
+    searches = {state.query: state.survey.hits} if state.survey else {}  # in the order of the plan: the survey first, each once
     for query in (query for worker in workers_in_order(state) for query in asked_queries(worker)):
         if query in state.searches:
-            searches.setdefault(query, state.searches[query])
+            searches.setdefault(query, state.searches[query].hits)
     with_facts, with_cited = {fact.url for fact in facts}, {fact.url for fact in facts if fact.id in cited}
-    pages = {query: {without_fragment(hit.url) for hit in done.hits} for query, done in searches.items()}
+    pages = {query: {without_fragment(hit.url) for hit in hits} for query, hits in searches.items()}
     procedure = v.Procedure(
         queries=tuple(query for query, found in pages.items() if found & with_cited),
         fruitless=tuple(query for query, found in pages.items() if not found & with_facts),

@@ -11,12 +11,11 @@ from typing import Literal
 
 from pipeline.domain import research_values as v
 from pipeline.domain.budget import CallHistory
-from pipeline.domain.events.session_events import PageRead, ReportGenerated
+from pipeline.domain.events.session_events import PageRead, ReportGenerated, SearchCompleted, TopicSurveyed
 from pipeline.domain.research_values import Perspective, PlanNode
 from pipeline.domain.steps import parts_of
 from pipeline.domain.summary import ENDED
 from pipeline.text.quotes import holds_quote
-from pipeline.text.ranking import TermStatistics
 from pipeline.text.times import moment_of
 
 Status = Literal["pending", "planning", "searching", "analyzing", "synthesizing", "complete", "not-found", "failed", "cancelled"]
@@ -45,19 +44,6 @@ class Failure:
     error: str
     message: str
     at: str
-
-
-@dataclass(slots=True)
-class SearchDone:
-    """A completed search; ``failed`` names the side that failed; other fields as in ``TopicSurveyed``."""
-
-    provider: str
-    hits: tuple[v.Hit, ...]
-    failed: tuple[v.FailedSide, ...] = ()
-    statistics: TermStatistics = field(default_factory=TermStatistics)
-    languages: tuple[str, ...] = ()
-    absent: tuple[str, ...] = ()
-    left_out: int = 0
 
 
 GIVES_ORDERS = "gives-orders"  # the notice of a page whose text gives orders to language models
@@ -166,7 +152,7 @@ class SessionState:
     earlier: v.EarlierSession | None = None
     recalled: v.Recalled | None = None
     changes: v.Changes | None = None
-    survey: SearchDone | None = None
+    survey: TopicSurveyed | None = None
     perspectives: dict[str, v.Perspective] = field(default_factory=dict)
     nodes: dict[str, v.PlanNode] = field(default_factory=dict)
     approval: Literal["", "requested", "given"] = ""
@@ -175,7 +161,7 @@ class SessionState:
     recent: bool = False
     window: int = 0
     workers: dict[str, Worker] = field(default_factory=dict)
-    searches: dict[str, SearchDone] = field(default_factory=dict)
+    searches: dict[str, SearchCompleted] = field(default_factory=dict)
     pages: dict[str, PageRead] = field(default_factory=dict)
     observed: dict[str, PageObserved] = field(default_factory=dict)
     facts: dict[str, v.Fact] = field(default_factory=dict)

@@ -19,7 +19,7 @@ from pipeline.domain.page_choice_and_findings import (
     without_fragment,
 )
 from pipeline.domain.report_draft import items_of, kept_text
-from pipeline.domain.session_state import Failure, SearchDone, SessionState, cost_of, workers_in_order, working_seconds
+from pipeline.domain.session_state import Failure, SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.errors import ObjectMissing
 from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
 from pipeline.research.step_context import StepContext, StepResult
@@ -138,7 +138,7 @@ def _without_room(state: SessionState) -> list[str]:
     return [state.pages[url].title for url in sorted(near, key=lambda url: -near[url])]
 
 
-def _searches(state: SessionState) -> list[SearchDone]:
+def _searches(state: SessionState) -> list[e.SearchCompleted | e.TopicSurveyed]:
     return [*([state.survey] if state.survey else []), *state.searches.values()]
 
 

@@ -18,11 +18,11 @@ from pipeline.domain.agenda import agenda
 from pipeline.domain.events import session_events as e
 from pipeline.domain.research_values import Gap, Hit
 from pipeline.domain.session import ResearchSession, stamped
-from pipeline.domain.session_state import SearchDone, SessionState
+from pipeline.domain.session_state import SessionState
 from pipeline.research import StepResult
 from pipeline.research.performing import perform, perform_pure
 from pipeline.research.planning_and_searching import find_gaps
-from tests.fakes import Journal, MemoryStore, started, step_context_for
+from tests.fakes import Journal, MemoryStore, done_search, started, step_context_for
 from tests.recorded import SMALL, after, before, stream
 from tests.seeds import FULL
 
@@ -192,7 +192,7 @@ def test_all_workers_start_at_once_up_to_the_limit() -> None:
 def test_no_page_is_read_before_all_workers_beside_have_searched() -> None:
     state, _ = before(e.SearchCompleted)
     workers = [state.workers[name] for name in ("search_0", "search_1")]
-    state.searches.update({query: SearchDone("fake", ()) for query in workers[0].iterations[0].queries})
+    state.searches.update({query: done_search(()) for query in workers[0].iterations[0].queries})
     other = set(workers[1].iterations[0].queries) - set(state.searches)
     assert other
     assert {step.query for step in agenda(state) if isinstance(step, s.SearchFor)} == other
@@ -259,10 +259,10 @@ def test_a_question_is_said_not_to_be_found_only_where_nothing_near_it_was_left_
         return next(gap.reason for gap in draft.gaps or () if gap.question == question)
 
     hits = tuple(Hit(url=f"corpus:{name}.md#a", title=name) for name in ("one", "two", "three"))
-    state.searches[question] = SearchDone("scripted", hits)
+    state.searches[question] = done_search(hits)
     assert reason() == "Near it, but not read: “one”, “two”"
     read = hits[0].model_copy(update={"url": next(iter(state.observed))})
-    state.searches[question] = SearchDone("scripted", (read, *hits))
+    state.searches[question] = done_search((read, *hits))
     assert not reason()
     del state.searches[question]
     assert not reason()

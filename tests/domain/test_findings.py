@@ -7,7 +7,8 @@ import pytest
 from pipeline.domain.events.session_events import PageRead
 from pipeline.domain.page_choice_and_findings import chosen_pages, facts_of, sheet_of
 from pipeline.domain.research_values import Fact, Hit, PlanNode, ResearchConfig
-from pipeline.domain.session_state import Iteration, PageObserved, SearchDone, SessionState, Worker
+from pipeline.domain.session_state import Iteration, PageObserved, SessionState, Worker
+from tests.fakes import done_search
 
 URL = "corpus:harbour.pdf"
 
@@ -31,7 +32,7 @@ def test_the_page_of_a_quote_is_the_last_that_begins_at_or_before_it_in_the_same
 
 
 def searched(state: SessionState, query: str, *urls: str) -> None:
-    state.searches[query] = SearchDone("local", tuple(Hit(url=url, title="") for url in urls))
+    state.searches[query] = done_search(tuple(Hit(url=url, title="") for url in urls))
 
 
 def test_a_page_that_was_observed_stays_chosen_when_a_search_that_failed_is_answered_later() -> None:

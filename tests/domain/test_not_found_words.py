@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from pipeline.domain.agenda import no_evidence
+from pipeline.domain.events.session_events import TopicSurveyed
 from pipeline.domain.page_choice_and_findings import query_of
 from pipeline.domain.research_values import Hit
-from pipeline.domain.session_state import SearchDone, SessionState
+from pipeline.domain.session_state import SessionState
 from pipeline.text.ranking import TermStatistics
 
 GERMAN = "Wie tief ist das Hafenbecken bei der Ebbe und warum ist das so?"
@@ -20,7 +21,8 @@ def session(
     query: str, documents: int = 12, languages: tuple[str, ...] = ("english",), absent: tuple[str, ...] = (), left_out: int = 0
 ) -> SessionState:
     state = SessionState(id="s1", query=query)
-    state.survey = SearchDone("fake", (), (), TermStatistics(documents=documents), languages, absent, left_out=left_out)
+    known = {"statistics": TermStatistics(documents=documents), "languages": languages, "absent": absent, "left_out": left_out}
+    state.survey = TopicSurveyed(provider="fake", hits=()).model_copy(update=known)
     return state
 
 
@@ -59,5 +61,6 @@ def test_a_question_is_read_in_its_own_language_if_there_are_documents_in_it() -
     assert query_of(session(GERMAN, languages=("english",))).language == "english"
     assert query_of(session(GERMAN, languages=())).language == "german"
     with_web = session(GERMAN)
-    with_web.survey = SearchDone("fake", (Hit(url="https://e.org/hafen", title="Hafen"),), languages=("english",))
+    hits = (Hit(url="https://e.org/hafen", title="Hafen"),)
+    with_web.survey = TopicSurveyed(provider="fake", hits=hits, languages=("english",))
     assert query_of(with_web).language == "german"  # nobody knows the language of what the web has

@@ -12,7 +12,7 @@ from pipeline.domain.events.upkeep_events import Rated
 from pipeline.domain.page_choice_and_findings import chosen_pages
 from pipeline.domain.reasoner_questions import Finding, Reading
 from pipeline.domain.research_values import Fact, Hit, Perspective, PlanNode, RejectedFact, ResearchConfig
-from pipeline.domain.session_state import Iteration, SearchDone, SessionState, Worker
+from pipeline.domain.session_state import Iteration, SessionState, Worker
 from pipeline.domain.steps import ReadPages
 from pipeline.errors import LogError
 from pipeline.ports import Answer
@@ -23,6 +23,7 @@ from pipeline.research.step_context import StepContext
 from pipeline.text.cleaning import digest_of
 from pipeline.text.passages import blocks
 from pipeline.text.quotes import Span
+from tests.fakes import done_search
 
 PAGE = """# Logs
 
@@ -56,7 +57,7 @@ def _chosen(provider: str, *named: str) -> tuple[str, ...]:
     worker = Worker("search_0", "", 0, "", iterations=[Iteration("", ("a", "b", "c"))])
     for query in ("a", "b", "c"):
         own = [Hit(url=f"corpus:{name}.md#top", title=name) for name in "wxyz"]
-        state.searches[query] = SearchDone(provider, (own[0], Hit(url=f"https://{query}.example/", title=query), *own[1:]))
+        state.searches[query] = done_search((own[0], Hit(url=f"https://{query}.example/", title=query), *own[1:]), provider)
     return chosen_pages(state, worker, 1)
 
 
@@ -74,7 +75,7 @@ def _first_worker(text: str, *urls: str) -> tuple[SessionState, Worker]:
     worker = Worker("search_0", "", 0, "", iterations=[Iteration("", ("clients",))])
     state = SessionState(perspectives={"": Perspective(id="", name="", focus="", questions=("?",))}, workers={worker.id: worker})
     state.nodes = {worker.id: PlanNode(id=worker.id, task="search", description="", perspective="")}
-    state.searches["clients"] = SearchDone("local", tuple(Hit(url=url, title="", snippet=text[-700:]) for url in urls))
+    state.searches["clients"] = done_search(tuple(Hit(url=url, title="", snippet=text[-700:]) for url in urls))
     state.pages = {url: PageRead(url=url, title="", digest="d", characters=len(text), at="") for url in urls}
     return state, worker
 
@@ -109,7 +110,7 @@ def test_of_a_page_of_which_several_headings_were_asked_for_a_gaps_reading_shows
     state.workers["gap_0"] = worker = Worker("gap_0", "gap-0", 1, "", iterations=[Iteration("", ("one; two", "Why?"))])
     first = [Hit(url=f"corpus:a.md#{name}", title="", heading=name) for name in ("one", "two")]
     others = tuple(Hit(url=f"{url}#it", title="", heading="it") for url in list(texts)[1:])
-    state.searches |= {"one; two": SearchDone("local", tuple(first)), "Why?": SearchDone("local", others)}
+    state.searches |= {"one; two": done_search(tuple(first)), "Why?": done_search(others)}
     for url, text in texts.items():
         state.pages[url] = PageRead(url=url, title="", digest=digest_of(text.encode()), characters=len(text), at="")
     context = StepContext(None, AsyncMock(), AsyncMock(), {digest_of(text.encode()): text for text in texts.values()}.__getitem__)

@@ -19,7 +19,7 @@ from pipeline.config.queue_schema import Settings
 from pipeline.config.services import config_for
 from pipeline.domain.agenda import agenda
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.session_events import PageRead, ReportGenerated
+from pipeline.domain.events.session_events import PageRead, ReportGenerated, TopicSurveyed
 from pipeline.domain.reasoner_questions import PlanQuestion, Question
 from pipeline.domain.research_values import (
     Changes,
@@ -33,7 +33,7 @@ from pipeline.domain.research_values import (
     ResearchConfig,
 )
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.session_state import Failure, Iteration, PageObserved, SearchDone, SessionState, Worker
+from pipeline.domain.session_state import Failure, Iteration, PageObserved, SessionState, Worker
 from pipeline.domain.steps import FetchPage
 from pipeline.errors import GONE
 from pipeline.ports import Answer
@@ -44,7 +44,7 @@ from pipeline.text.times import timestamp
 from pipeline.vault.notes.nights_and_home import digest_of as night_told
 from pipeline.vault.notes.nights_and_home import nights_in, text_of
 from tests.commanding import said, workspace_in
-from tests.fakes import START, A, FakeReasoner, Journal, MemoryStore, Ticks, context_for, step_context_for
+from tests.fakes import START, A, FakeReasoner, Journal, MemoryStore, Ticks, context_for, done_search, step_context_for
 from tests.nights import bench, query, queue, sessions
 from tests.vault.builders import Workplace
 
@@ -68,7 +68,7 @@ def session(world: World, found: World | None = None, name: str = "s-1") -> Sess
     state.config = ResearchConfig(pages_per_iteration=99)
     state.nodes = {"search_0": PlanNode(id="search_0", task="search", description="", perspective="p")}
     iteration = Iteration("", ("all",))
-    state.searches = {"all": SearchDone("fake", tuple(Hit(url=url, title=url) for url in world))}
+    state.searches = {"all": done_search(tuple(Hit(url=url, title=url) for url in world))}
     state.workers = {"search_0": Worker("search_0", "p", 0, "", iterations=[iteration])}
     for url, sentences in world.items():
         page = digest(sentences)
@@ -272,7 +272,7 @@ def earlier(*urls: str) -> EarlierSession:
 
 def test_sources_are_read_again_beside_the_work_and_skipped_once_a_cap_is_reached() -> None:
     state = session({LAND: []})
-    state.status, state.survey, state.earlier = "searching", SearchDone("fake", ()), earlier(SEA, LAND)
+    state.status, state.survey, state.earlier = "searching", TopicSurveyed(provider="fake", hits=()), earlier(SEA, LAND)
     assert FetchPage(SEA) in agenda(state)
     assert FetchPage(LAND) not in agenda(state)
     state.exhausted = "usd"

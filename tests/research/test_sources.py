@@ -10,13 +10,13 @@ import pytest
 from pipeline.domain.events.session_events import GapsFound, PageRead
 from pipeline.domain.page_choice_and_findings import chosen_pages, may_be_read, open_gaps
 from pipeline.domain.research_values import Fact, Gap, Hit, Perspective, PlanNode, ResearchConfig
-from pipeline.domain.session_state import Analysis, Failure, Iteration, PageObserved, ReportPart, SearchDone, SessionState, Worker
+from pipeline.domain.session_state import Analysis, Failure, Iteration, PageObserved, ReportPart, SessionState, Worker
 from pipeline.domain.steps import FindGaps, SearchFor
 from pipeline.research.page_reading import sources_of
 from pipeline.research.planning_and_searching import NOT_SEARCHED, approval_of, find_gaps, searched
 from pipeline.research.report_assembly import limits
 from pipeline.text.cleaning import tokens
-from tests.fakes import Journal, MemoryStore, step_context_for
+from tests.fakes import Journal, MemoryStore, done_search, step_context_for
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def _state(**more: str) -> tuple[SessionState, Worker]:
     state.workers = {worker.id: worker}
     for query, names in (("one", "abcdef"), ("two", "defg")):
         hits = tuple(Hit(url=f"corpus:{name}.md", title=name, published=more.get(name, "")) for name in names)
-        state.searches[query] = SearchDone("local", hits)
+        state.searches[query] = done_search(hits)
     for name in "abc":
         url = f"corpus:{name}.md"
         state.pages[url] = PageRead(url=url, title=name, digest="0" * 64, characters=10, at="")
@@ -65,7 +65,7 @@ def test_a_page_that_a_reading_had_no_room_for_or_saw_in_parts_is_offered_again(
     assert chosen_pages(state, worker, 1) == ("corpus:a.md", "corpus:b.md", "corpus:c.md")
     assert "corpus:c.md" in chosen_pages(state, worker, 2)
     assert not {"corpus:a.md", "corpus:b.md"} & set(chosen_pages(state, worker, 2))
-    state.searches["two"] = SearchDone("local", (Hit(url="corpus:a.md", title="a"), *state.searches["two"].hits))
+    state.searches["two"] = done_search((Hit(url="corpus:a.md", title="a"), *state.searches["two"].hits))
     assert "corpus:a.md" not in chosen_pages(state, worker, 2)
     worker.iterations[0].observed["corpus:a.md"] = PageObserved((), (), whole=False, shown=((0, 5),))
     assert chosen_pages(state, worker, 2)[0] == "corpus:a.md"
@@ -76,7 +76,7 @@ def test_of_pages_found_and_not_read_those_near_the_question_are_named_first() -
     worker.iterations = [Iteration("", ("one",))]
     release, _, chapter = state.searches["one"].hits[:3]
     hits = (release.model_copy(update={"title": "Release notes"}), chapter.model_copy(update={"coverage": 0.6}))
-    state.searches["one"] = SearchDone("local", hits)
+    state.searches["one"] = done_search(hits)
     state.failures = {
         key: Failure(key, 1, True, "ReadFailed", why, "")
         for key, why in {"Read:a": "forbidden", "Read:b": "status 500", "Read:c": "forbidden"}.items()
@@ -113,7 +113,7 @@ def test_only_the_best_page_is_shown_beyond_what_was_hit_and_in_a_large_window_w
     state.config = state.config.model_copy(update={"pages_per_iteration": 4})
     worker.iterations = [Iteration("", ("one",))]
     hits = (Hit(url=f"corpus:{name}.md", title=name, heading="Part 9") for name in "abcd")
-    state.searches["one"] = SearchDone("local", tuple(hits))
+    state.searches["one"] = done_search(tuple(hits))
     for url in (f"corpus:{name}.md" for name in "abcd"):
         state.pages[url] = PageRead(url=url, title=url, digest="0" * 64, characters=9, at="")
     text = "".join(f"## Part {number}\n\n{'Water flows downhill. ' * 60}\n\n" for number in range(40))
@@ -126,7 +126,7 @@ def test_only_the_best_page_is_shown_beyond_what_was_hit_and_in_a_large_window_w
     state.config = state.config.model_copy(update={"context_tokens": 200_000})
     assert shown() == [40, 1, 1, 1]
     hits = (Hit(url=f"corpus:{'ab'[number % 2]}.md", title="", heading=f"Part {number}") for number in range(30))
-    state.searches["one"] = SearchDone("local", tuple(hits))
+    state.searches["one"] = done_search(tuple(hits))
     assert shown() == [40, 6]
 
 
@@ -137,8 +137,8 @@ def test_the_section_that_the_last_reading_searched_for_is_shown_whole_beside_pa
     worker.iterations = [Iteration("", ("Locks", "What is asked?"))]
     others = tuple(Hit(url=f"corpus:{number}.md", title="", heading="Part 1") for number in range(11))
     state.searches |= {
-        "What is asked?": SearchDone("local", others),
-        "Locks": SearchDone("local", (Hit(url="corpus:z.md#l", title="", heading="Locks"), *others)),
+        "What is asked?": done_search(others),
+        "Locks": done_search((Hit(url="corpus:z.md#l", title="", heading="Locks"), *others)),
     }
     for url in ("corpus:z.md", *(hit.url for hit in others)):
         state.pages[url] = PageRead(url=url, title=url, digest="0" * 64, characters=9, at="")
@@ -170,7 +170,7 @@ def test_what_was_never_searched_for_is_not_called_sought_in_vain() -> None:
     state.failures[failure.step] = failure
     assert found_gaps(state)[0].reason == "The search for it failed: no reply"
     state.failures.clear()
-    state.searches["pumps, old or new; one"] = SearchDone("local", ())
+    state.searches["pumps, old or new; one"] = done_search(())
     assert found_gaps(state)[1].reason == ""
     state.config = state.config.model_copy(update={"gap_rounds": 1})
     found = found_gaps(state)
@@ -184,7 +184,7 @@ def test_workers_side_by_side_choose_their_pages_in_turn_and_what_one_finds_besi
     state, first = _state()
     state.nodes["search_1"] = PlanNode(id="search_1", task="search", description="", perspective="w")
     state.perspectives["w"] = Perspective(id="w", name="W", focus="", questions=("What else?",))
-    state.searches["three"] = SearchDone("local", tuple(Hit(url=f"corpus:{name}.md", title=name) for name in "bcdxyz"))
+    state.searches["three"] = done_search(tuple(Hit(url=f"corpus:{name}.md", title=name) for name in "bcdxyz"))
     second = Worker("search_1", "w", 0, "", iterations=[Iteration("", ("three",))])
     first.iterations = [Iteration("", ("one",))]
     state.workers[second.id] = second
@@ -208,7 +208,7 @@ def test_workers_side_by_side_choose_their_pages_in_turn_and_what_one_finds_besi
 def test_the_first_hit_of_each_search_is_read_behind_the_best_page() -> None:
     state, worker = _state()
     worker.iterations = [Iteration("", ("one", "two", "last"))]
-    state.searches["last"] = SearchDone("local", (Hit(url="corpus:z.md", title="z"),))
+    state.searches["last"] = done_search((Hit(url="corpus:z.md", title="z"),))
     assert chosen_pages(state, worker, 1) == ("corpus:d.md", "corpus:a.md", "corpus:z.md")
 
 
