@@ -223,11 +223,6 @@ class EmbeddingChoice(RerankerChoice):
     passage_prefix: str = ""
     folder: Annotated[str, _path] = ""
 
-    @property
-    def prefixes(self) -> tuple[str, str]:
-        """What is written before a query and before a passage."""
-        return f"{self.query_prefix} ".lstrip(), f"{self.passage_prefix} ".lstrip()
-
 
 @dataclass(frozen=True, slots=True)
 class Keep:

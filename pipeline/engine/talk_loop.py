@@ -22,7 +22,7 @@ from pipeline.engine.recorder import StreamLog, failed
 from pipeline.engine.stop_and_clock import RunContext
 from pipeline.errors import BudgetSpent, CorpusUnusable, ProviderRefused, ReadFailed, SearchFailed, StepError
 from pipeline.ports import Documents, EventStore, FoundPassages, Reasoner, StoredPage, StoredPages
-from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
+from pipeline.reasoners.passages import choose, with_texts
 from pipeline.research.report_parsing import read_sentences
 from pipeline.research.step_context import StepResult, paid
 from pipeline.research.writing import checked
@@ -166,11 +166,7 @@ async def _with_documents(found: FoundPassages, question: str, documents: Docume
 def _take(turn: Turn, state: TalkState, context: TalkContext) -> StepResult:
     """Take the passages of the found pages that come nearest; for a model, which judges them, from a longer list."""
     assert turn.found is not None  # noqa: S101 - the agenda takes only from what was found
-    known, near = turn.found.statistics, cosines_by_page(turn.found.hits)
-    pages = [
-        ReadPage(page.url, page.title, page.digest, context.page_text(page.digest), near.get(page.url, {}))
-        for page in turn.found.pages
-    ]
+    known, pages = turn.found.statistics, with_texts(turn.found.pages, turn.found.hits, context.page_text)
     judged = state.reasoner != EXTRACTIVE
     query = parse_in(turn.stands_alone, turn.found.languages)
     choice = choose(query, pages, known, more=_MODEL_PLACES if judged else _PLACES, judged=judged)

@@ -7,7 +7,7 @@ randomness, no network.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -76,14 +76,14 @@ class ReadPage(NamedTuple):
         )
 
 
-def cosines_by_page(hits: Iterable[Hit]) -> dict[str, dict[str, float]]:
-    """Return how near the passages that were hit are to their queries, by the page's address and their ``passage_key``."""
-    found: dict[str, dict[str, float]] = {}
+def with_texts(pages: Iterable[Any], hits: Iterable[Hit], text_of: Callable[[str], str]) -> list[ReadPage]:
+    """Return pages (``PageRead``, ``StoredPage``) with the text of their digest, and how near their passages are by ``hits``."""
+    near: dict[str, dict[str, float]] = {}
     for hit in hits:
         if hit.cosine is not None:
-            of_page, key = found.setdefault(hit.url.partition("#")[0], {}), passage_key(hit.snippet)
+            of_page, key = near.setdefault(hit.url.partition("#")[0], {}), passage_key(hit.snippet)
             of_page[key] = max(of_page.get(key, -1.0), hit.cosine)
-    return found
+    return [ReadPage(page.url, page.title, page.digest, text_of(page.digest), near.get(page.url, {})) for page in pages]
 
 
 _UNRATED = Rated()

@@ -21,7 +21,7 @@ from pipeline.domain.page_choice_and_findings import (
 from pipeline.domain.report_draft import items_of, kept_text
 from pipeline.domain.session_state import Failure, SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.errors import ObjectMissing
-from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
+from pipeline.reasoners.passages import choose, with_texts
 from pipeline.research.step_context import StepContext, StepResult
 from pipeline.text.cleaning import normalised
 from pipeline.text.humanize import counted
@@ -155,11 +155,8 @@ def complete(_step: s.Complete, state: SessionState) -> StepResult:
 
 async def choose_passages(_step: s.ChoosePassages, state: SessionState, context: StepContext) -> StepResult:
     """Choose the passages of the pages read that come nearest to the question."""
-    near = cosines_by_page(hit for search in _searches(state) for hit in search.hits)
-    pages = [
-        ReadPage(page.url, page.title, page.digest, context.page_text(page.digest), near.get(page.url, {}))
-        for page in sorted(state.pages.values(), key=lambda page: page.url)
-    ]
+    hits = (hit for search in _searches(state) for hit in search.hits)
+    pages = with_texts(sorted(state.pages.values(), key=lambda page: page.url), hits, context.page_text)
     known = state.survey.statistics if state.survey else TermStatistics()
     choice = choose(query_of(state), pages, known, rated=context.rated(state.query_id))
     return StepResult((e.PassagesChosen(passages=choice.passages, more=choice.more),))

@@ -58,8 +58,8 @@ class Embedded:
 class VectorModel:
     """A model of vectors. ``name`` is the model and where it is, for messages.
 
-    The prefixes are what it wants before a query and before a passage; ``at_once`` is how many requests it takes at the same
-    time. ``floor`` is the least cosine of a passage that is near its question, None if nobody has measured it. On a server,
+    The prefixes are words that it wants before a query and before a passage; ``at_once`` is how many requests it takes at the
+    same time. ``floor`` is the least cosine of a passage that is near its question, None if nobody has measured it. On a server,
     ``base_url`` ends before ``/embeddings`` and ``name`` is that of its circuit breaker; in this process, ``folder`` is "" for
     MiniLM.
     """
@@ -77,7 +77,7 @@ class VectorModel:
     @property
     def space(self) -> str:
         """The name of the vector space: only vectors of the same space can be compared."""
-        return " ".join(filter(None, (self.model, self.passage_prefix.strip())))
+        return " ".join(filter(None, (self.model, self.passage_prefix)))
 
 
 class Embedder(Protocol):
@@ -236,7 +236,7 @@ class Meaning:
 
     async def _embed(self, texts: Sequence[str], prefix: str, base: Base) -> Embedded:
         """Embed texts in one request and keep their vectors."""
-        found = await self._client.embed([prefix + text for text in texts])
+        found = await self._client.embed([f"{prefix} {text}".lstrip() for text in texts])
         vectors = {key_of(text): packed(vector) for text, vector in zip(texts, found.vectors, strict=True)}
         for vector in vectors.values():
             if len(vector) != self._dimensions:
@@ -246,14 +246,13 @@ class Meaning:
         return found
 
     async def _query_vector(self, query: str, base: Base, costs: list[Cost]) -> bytes:
-        text = one_line(query, LONGEST)
-        prefix = self._client.model.query_prefix
-        key = key_of(f"query: {prefix}{text}")
+        asked = f"{self._client.model.query_prefix} {one_line(query, LONGEST)}".lstrip()
+        key = key_of(f"query: {asked}")
         async with self._lock:
             costs.append(await self._check_model(base))
             if known := await base(lambda index: index.vector(key)):
                 return known
-        found = await self._client.embed([prefix + text])
+        found = await self._client.embed([asked])
         costs.append(found.cost)
         vector = packed(found.vectors[0])
         await base(lambda index: index.put_vectors({key: vector}))

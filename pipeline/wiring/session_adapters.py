@@ -297,7 +297,7 @@ def client_of(make: type[C], choice: RerankerChoice, what: str, settings: Settin
         UsageError: they name a key that is not set, or no server and no key for one.
     """
     server = server_beside(choice, keys, what)
-    prefixes = choice.prefixes if isinstance(choice, EmbeddingChoice) else ("", "")
+    prefixes = (choice.query_prefix, choice.passage_prefix) if isinstance(choice, EmbeddingChoice) else ("", "")
     at_once = server.at_once or _AT_ONCE
     asked = VectorModel(server.model, server.name, *prefixes, at_once, choice.floor, server.base_url, server.key)
     price = dict(settings.prices).get(server.model)

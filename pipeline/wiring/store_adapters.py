@@ -81,8 +81,8 @@ def local_model(settings: Settings, keys: Keys, folder: Path) -> VectorModel | N
         is_off = "off" in (choice, keys.value("RESEARCH_EMBEDDINGS"))
         return None if is_off or missing_packages() else minilm()
     place = folder / choice.folder
-    model = VectorModel(place.name, f"the model {place.name}", *choice.prefixes, floor=choice.floor, folder=str(place))
-    return model if choice.folder else None
+    name, prefixes = f"the model {place.name}", (choice.query_prefix, choice.passage_prefix)
+    return VectorModel(place.name, name, *prefixes, floor=choice.floor, folder=str(place)) if choice.folder else None
 
 
 def require_psycopg() -> None:

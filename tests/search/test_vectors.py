@@ -142,7 +142,7 @@ def test_searches_side_by_side_ask_for_each_text_once(stage: Stage, tmp_path: Pa
 
 
 def test_a_model_gets_the_words_that_it_wants_before_queries_and_passages(stage: Stage, tmp_path: Path) -> None:
-    ranked(stage, tmp_path, "How deep?", query_prefix="query: ", passage_prefix="passage: ")
+    ranked(stage, tmp_path, "How deep?", query_prefix="query:", passage_prefix="passage:")
     assert "query: How deep?" in stage.texts
     assert f"passage: {TEXTS[0]}" in stage.texts
 
