@@ -38,10 +38,17 @@ def test_what_failed_and_what_was_not_found_stands_apart_with_its_reason() -> No
     night(store, lost.not_found(), date="2026-12-01")
     assert "Not found\n  - Who was Kafka?: Why." in _text(store)
     del store.streams["batch-2026-12-01t020000-ab12"][-1]
-    assert "interrupted or under way; 1 not found ($0.03; 1 question left out)" in " ".join(_text(store).split())
+    assert "interrupted or under way; 1 not found ($0.03)" in " ".join(_text(store).split())
     before = _text(store, "2026-11-28")
     assert "Failed\n  - Why are there tides?: Why." in before
     assert "Unfinished\n  - Do ants sleep?: Why." in before
+
+
+def test_a_reason_that_several_questions_share_is_said_once() -> None:
+    store = MemoryStore()
+    stories = [Story(store, id=f"2026-11-21-x-{one:04d}", query=f"Why {one}?", query_id=f"x{one}").begin() for one in range(2)]
+    night(store, *stories)
+    assert "Unfinished\n  Why.\n  - Why 0?\n  - Why 1?\n" in _text(store)
 
 
 def test_no_line_of_a_mail_is_too_long() -> None:
