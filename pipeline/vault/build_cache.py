@@ -96,11 +96,6 @@ class Files(Manifest):
         """Return the owner of every file, by path."""
         return dict(self._base.execute("SELECT path, owner FROM files"))
 
-    def count(self) -> int:
-        """Return how many files there are."""
-        (found,) = self._base.execute("SELECT count(*) FROM files").fetchone()
-        return int(found)
-
     def find(self, path: str) -> BuiltFile | None:
         """Return what is stored about a file."""
         select = "SELECT path, owner, digest, size, mtime FROM files WHERE path = ?"
@@ -238,11 +233,11 @@ def with_kept(folder: Path, layout: str, build: Callable[[Kept], T]) -> T:
             return build(kept)
 
 
-def rows_in(folder: Path, select: str, values: Iterable[str] = ()) -> list[tuple[str, ...]]:
+def rows_in(folder: Path, select: str) -> list[tuple[str, ...]]:
     """Return what the file in ``folder`` answers; nothing if no vault was built or the file cannot be read."""
     try:
         with closing(connect_sqlite(folder / FILE, "ro")) as stored:
-            return stored.execute(select, tuple(values)).fetchall()
+            return stored.execute(select).fetchall()
     except sqlite3.Error:
         return []
 
@@ -254,5 +249,5 @@ def notes_in(folder: Path) -> list[KnownNote]:
 
 def paths_of(folder: Path, kind: str) -> dict[str, str]:
     """Return the paths of the notes of a kind, without suffix, by what they are about: a session's id, a source's address."""
-    rows = rows_in(folder, "SELECT owner, path FROM notes WHERE kind = ? AND path != ''", [kind])
-    return {owner.partition(":")[2]: path.removesuffix(".md") for owner, path in rows}
+    named = (note for note in notes_in(folder) if note.kind == kind and note.path)
+    return {note.owner.partition(":")[2]: note.path.removesuffix(".md") for note in named}

@@ -68,7 +68,7 @@ def build_vault(
                 drift = kept.files.drift(tree)  # a new file may be a note that somebody put back
             if not drift.folders:
                 found = drift.untouched([f"{OWN}/"])  # the queue there may yet get links
-                return BuildReport(unchanged=kept.files.count(), found=found)
+                return BuildReport(unchanged=len(kept.files.all()), found=found)
         from pipeline.vault.output.templates import Renderer
         from pipeline.vault.stages import Build  # all that makes notes
 

@@ -363,12 +363,14 @@ class Night:
     """All batches of one night, which lasts from noon to noon where the log says in which zone; else of one UTC date.
 
     ``began`` is when the first of them began, as ``times_of`` says; ``cost`` is that of its sessions and of what it embedded.
+    ``answered`` are the questions in notes that were answered: the note's id, and the question.
     """
 
     date: str
     batches: tuple[Batch, ...]
     began: datetime
     cost: Cost
+    answered: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def last(self) -> tuple[n.QueryEnded, ...]:
@@ -448,8 +450,9 @@ def times_of(began: Mapping[str, tuple[str, str]]) -> dict[str, datetime]:
     return times
 
 
-def nights_from(batches: Iterable[Batch]) -> tuple[Night, ...]:
-    """Return the nights that the batches fell in, the one that was worked on last at the end."""
+def nights_from(batches: Iterable[Batch], talks: Iterable[TalkState]) -> tuple[Night, ...]:
+    """Return the nights that the batches fell in, the one that was worked on last at the end; ``talks`` are all of the log."""
+    answers = [(turn.answer.at, talk.note, turn.text) for talk in talks for turn in talk.turns if talk.note and turn.answer]
     found = {batch.id: batch for batch in batches}
     times = times_of({name: (batch.started.at, batch.started.after) for name, batch in found.items()})
     latest_first = sorted(found.values(), key=lambda batch: (times[batch.id], batch.id), reverse=True)
@@ -460,8 +463,14 @@ def nights_from(batches: Iterable[Batch]) -> tuple[Night, ...]:
         for entry in (entry for batch in reversed(same) for entry in batch.ended):
             parts.append(minus(entry.cost, sums.get(entry.session, Cost())))
             sums[entry.session] = entry.cost
-        nights.append(Night(date, tuple(reversed(same)), times[same[-1].id], total(parts)))
+        answered = [(note, text) for at, note, text in sorted(answers) if _night_at(at, same[0].zone) == date]
+        nights.append(Night(date, tuple(reversed(same)), times[same[-1].id], total(parts), tuple(answered)))
     return tuple(nights)
+
+
+def _night_at(at: str, zone: str) -> str:
+    """The night of an event's time; without a zone, its UTC date."""
+    return night_of(moment_of(at), zone).isoformat() if zone else at[:10]
 
 
 class Values:
@@ -543,7 +552,9 @@ def model_of(values: Values, ratings: Ratings, hidden: Collection[str]) -> Vault
     for url, read in readings.items():
         path = taken.claim(note.source_path(url, read[0][1].page.at, read[0][0].names), url)
         sources[url] = Link(path, next((one.page.title for _, one in read if one.page.title.strip()), url))
-    return VaultModel({card.id: card for card in cards}, nights_from(values.batches.values()), readings, sources, hidden)
+    return VaultModel(
+        {card.id: card for card in cards}, nights_from(values.batches.values(), values.talks.values()), readings, sources, hidden
+    )
 
 
 def stored_cards(state_dir: Path) -> list[Card]:
@@ -596,7 +607,7 @@ def batch_of(store: EventStore, batch_id: str) -> Batch | None:
     zone = started.timezone if is_zone(started.timezone or "UTC") else ""
     return Batch(
         batch_id,
-        night_of(moment_of(started.at), zone).isoformat() if zone else started.at[:10],
+        _night_at(started.at, zone),
         zone,
         started,
         tuple(event for event in history if isinstance(event, n.QuerySkipped)),

@@ -312,7 +312,7 @@ class Build:
         self._drift.record(writer.left)
         return BuildReport(
             tuple(sorted([*writer.written, *own])),
-            self.kept.files.count() - len(writer.written),
+            len(self.kept.files.all()) - len(writer.written),
             tuple(sorted(writer.removed)),
             tuple(sorted(writer.set_aside)),
             tuple(self._values.problems),
@@ -345,5 +345,4 @@ def _text(file: Path) -> str:
     try:
         return read_bytes(file).decode()
     except (OSError, ValueError) as error:
-        what = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read: {error}"
-        raise TemplateInvalid(f"{file}: {what}", hint=_RESTORE) from error
+        raise TemplateInvalid(f"{file} cannot be read: {error}", hint=_RESTORE) from error

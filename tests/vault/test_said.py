@@ -194,6 +194,10 @@ def test_a_question_in_a_note_is_answered_once_in_the_next_run_and_the_line_stay
     assert said(folder, "run").code == 0
     assert "Ships wait outside" in asked_since(folder)
     assert "my own words\n- ask: Where do ships wait at night?\n" in report.read_text()
+    link = f"[[{report.relative_to(folder / 'vault').with_suffix('')}|Where do ships wait at night?]]"
+    for note in (folder / "vault" / "Home.md", only(folder, "nights/*.md")):
+        assert f"## Answered in notes\n\n- {link}\n" in note.read_text()
+    assert "Answered in notes\n  - Where do ships wait at night?" in said(folder, "digest").out
     events = [path.read_bytes() for path in sorted((folder / "events" / "talks").iterdir())]
     assert said(folder, "run").code == 0
     assert [path.read_bytes() for path in sorted((folder / "events" / "talks").iterdir())] == events

@@ -6,7 +6,7 @@ The digest is a night as plain text, for a terminal and for mail. It is read fro
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from pipeline.domain.events.night_events import QueryEnded
 from pipeline.domain.events.stream_records import kind_of
 from pipeline.domain.summary import COUNTED_OUTCOMES, status_words
+from pipeline.domain.talk import read_talk
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text import translations
@@ -152,9 +153,10 @@ def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -
     skipped = ((model.latest_on(name), entry) for name, entry in night.left_out.items())
     return {
         "title": f"Night of {translations.day(night.date)}",
-        "words": _words(night, _outcomes(model, night).elements()),
+        "words": _words(night, _outcomes(model, night)),
         **{group.replace("-", "_"): rows for group, rows in found.items()},
         "skipped": [{"query": best_link(card) if card else entry.query, "reason": entry.reason} for card, entry in skipped],
+        "asked": list(answered_in_notes(model, night)),
         "not_made": night.not_made,
         "unread": night.batches[-1].started.unread,
         "batches": night.batches,
@@ -163,14 +165,21 @@ def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -
     }
 
 
+def answered_in_notes(model: VaultModel, night: Night) -> Iterator[Link | str]:
+    """Yield the questions in notes that a night answered, with links to where the answers are: reports, sessions, topics."""
+    for note, text in night.answered:
+        kind, _, name = note.partition(":")
+        place = best_link(model.by_id[name]).path if name in model.by_id else topic_path(name) if kind == "topic" else ""
+        yield Link(place, text) if place else text
+
+
 def idle_words(nights: Sequence[Night]) -> str:
     """Return that the latest night had nothing to do, and which question is due next, as its last run knew; "" if it had."""
     if not nights or nights[-1].last:
         return ""
     begun, said = nights[-1].batches[-1].started, f"Night of {translations.day(nights[-1].date)}: nothing was due."
-    day, _, clock = begun.next_at.partition(" ")
-    when = f"on {translations.day(day)} at {clock}" if clock else f"in the night to {translations.day(day)}"
-    return f"{said} Next, {when}: {begun.next_query}" if day else said
+    when = f"{'on' if ' ' in begun.next_at else 'in the night to'} {translations.day(begun.next_at)}"
+    return f"{said} Next, {when}: {begun.next_query}" if begun.next_at else said
 
 
 def home_note(model: VaultModel) -> Note:
@@ -188,6 +197,7 @@ def home_note(model: VaultModel) -> Note:
         "title": "Research",
         "idle": idle_words(model.nights),
         "unread": model.nights[-1].batches[-1].started.unread if model.nights else (),
+        "asked": list(answered_in_notes(model, model.nights[-1])) if model.nights else [],
         "night": night_view(model, last, _ON_HOME) if last else None,
         "night_link": Link(f"nights/{last.date}", translations.day(last.date)) if last else None,
         "outcomes": sorted({name for night in model.nights[-_NIGHTS:] for name in _outcomes(model, night)}),
@@ -210,10 +220,9 @@ def home_note(model: VaultModel) -> Note:
     return Note(HOME, "home", properties_of("home", "Research", own), view)
 
 
-def topics_of(cards: Iterable[Card]) -> dict[str, tuple[Card, ...]]:
+def topics_of(cards: Iterable[Card]) -> dict[str, list[Card]]:
     """Return the cards of each topic by its slug, topics and cards in order; tags with the same slug are one topic."""
-    found = grouped((topic, card) for card in cards for topic in dict.fromkeys(map(name_slug, card.tags)))
-    return {topic: tuple(found[topic]) for topic in sorted(found)}
+    return dict(sorted(grouped((topic, card) for card in cards for topic in dict.fromkeys(map(name_slug, card.tags))).items()))
 
 
 def topic_note(model: VaultModel, topic: str, cards: Sequence[Card], asked: Sequence[View] = ()) -> Note:
@@ -260,18 +269,12 @@ def picture(model: VaultModel, owner: str) -> GeneratedFile:
 
     Each bar has a text that a pointer shows: the day, the outcomes, and the cost.
     """
-    nights = model.nights[-_NIGHTS:]
-    counts = [_outcomes(model, night) for night in nights]
-    bars = [
-        {
-            "day": translations.day(night.date),
-            "words": _words(night, count.elements()),
-            "cost": bill(night.cost.charged_usd),
-            "counts": count,
-        }
-        for night, count in zip(nights, counts, strict=True)
-    ]
-    text = shipped("thirty-nights.svg.j2", bars=bars, most=max([1, *(count.total() for count in counts)]))
+    bars = list[tuple[Counter[str], str]]()
+    for night in model.nights[-_NIGHTS:]:
+        counts = _outcomes(model, night)
+        words = f"{translations.day(night.date)}: {_words(night, counts)}"
+        bars.append((counts, ", ".join(filter(None, (words, bill(night.cost.charged_usd))))))
+    text = shipped("thirty-nights.svg.j2", bars=bars, most=max([1, *(counts.total() for counts, _ in bars)]))
     return GeneratedFile(owner, "nights/thirty-nights.svg", text)
 
 
@@ -282,9 +285,8 @@ def _outcomes(model: VaultModel, night: Night) -> Counter[str]:
     )
 
 
-def _words(night: Night, outcomes: Iterable[str]) -> str:
+def _words(night: Night, counts: Counter[str]) -> str:
     """How many questions ended how: ``3 answered, 2 with passages, 1 not found``; and whether that is all."""
-    counts = Counter(outcomes)
     words = ", ".join(f"{counts[name]:,} {words}" for name, words in _OUTCOMES.items() if counts[name]) or "nothing was due"
     return f"{'' if night.batches[-1].end else 'interrupted or under way; '}{words}"
 
@@ -307,13 +309,16 @@ class Digest:
 
 def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
     """Return the nights of a log, the latest last, and the streams of nights that cannot be read."""
-    batches, unread = [], []
-    for name in sorted(name for name in store.marks() if kind_of(name) == "batch"):
+    batches, talks, unread = [], [], []
+    for name in sorted(store.marks(("batch", "talk"))):
         try:
-            batches.append(batch_of(store, name))
+            if kind_of(name) == "batch":
+                batches.append(batch_of(store, name))
+            else:
+                talks.append(read_talk(store, name))
         except LogError as error:
             unread.append(f"{name}: {error.message}")
-    return nights_from(filter(None, batches)), tuple(unread)
+    return nights_from(filter(None, batches), talks), tuple(unread)
 
 
 def digest_of(store: EventStore, nights: Sequence[Night], unread: Iterable[str] = (), today: str = "") -> Digest:
@@ -338,7 +343,7 @@ def heading_of(digest: Digest) -> str:
 
     Where nothing was researched since, it says so.
     """
-    words = _words(digest.night, (ended_as(one.status, card) for one, card in digest.questions))
+    words = _words(digest.night, Counter(ended_as(one.status, card) for one, card in digest.questions))
     since = ", nothing was researched since" if digest.night.date < digest.today else ""
     return f"Night of {translations.day(digest.night.date)}{since}: {words}"
 
@@ -357,13 +362,13 @@ def _view(digest: Digest, place_of: Callable[[Card], str]) -> View:
     """What a digest says, without control characters, what changed first."""
     night, left = digest.night, digest.night.left_out.values()
     groups = grouped((group_of(one.status, card), _row(one, card, place_of)) for one, card in digest.questions)
+    groups["asked"] = [{"query": one_line(text, _LONGEST), "reason": "", "status": ""} for _, text in night.answered]
     groups["left"] = [{"query": one_line(one.query), "reason": one_line(sentence(one.reason)), "status": ""} for one in left]
-    spent = ", ".join(filter(None, (duration(night.seconds) if night.seconds else "", bill(night.cost.charged_usd))))
-    titles = {**_GROUPS, "left": "Left out"}
+    titles = {**_GROUPS, "asked": "Answered in notes", "left": "Left out"}
     return {
         "heading": heading_of(digest),
         "idle": digest.idle,
-        "figures": "; ".join(filter(None, (spent, f"{translations.count(len(left), 'question')} left out" if left else ""))),
+        "figures": ", ".join(filter(None, (duration(night.seconds) if night.seconds else "", bill(night.cost.charged_usd)))),
         "groups": [(title, group in _REPORTED, groups[group]) for group, title in titles.items() if groups.get(group)],
         "problems": [one_line(text, _LONGEST) for text in digest.problems],
     }

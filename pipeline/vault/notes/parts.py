@@ -58,8 +58,8 @@ class Said:
     """One sentence and its citations, each a link to the quote that supports it; also a step, an item, a row, code, or a passage.
 
     ``derived``: it follows from its quotes together. A row has ``cells``; code has its ``lines``, fence included. ``standing`` is
-    ``disputed`` where another source denies it, else "". What begins an item of a list has its ``number``; ``nested``: of a list
-    inside one.
+    ``disputed`` where another source denies it, else ""; ``denied`` are the citations that it denies, if not all. What begins an
+    item of a list has its ``number``; ``nested``: of a list inside one.
 
     A passage, by which templates distinguish it (``is_passage``), is a whole stretch of a source with one citation or none.
     ``lead`` is what it leans on ("" for nothing), ``place`` leads to the quote in the source's note and names the headings above
@@ -75,6 +75,7 @@ class Said:
     lines: tuple[Inert, ...] = ()
     number: int = 0
     nested: bool = False
+    denied: tuple[Link, ...] = ()
     is_passage: bool = False
     lead: str = ""
     place: Link | None = None
@@ -305,16 +306,17 @@ class Citer:
         known = [name for name in dict.fromkeys(sentence.facts) if name in self._state.facts]
         facts = signs(self._state, known, self._numbers)
         marks = {name: quote_link(self._sources[self._state.facts[name].url], name, sign) for name, sign in facts}
-        said = sentence.text.strip()
+        said, denied = sentence.text.strip(), [name for name in known if self._loaded.is_disputed([name])]
         is_label = said.endswith((":", "：", ":**")) or (said.startswith("**") and said.find("**", 2) == len(said) - 2)
         return Said(
             before_space(prose(sentence.text)),  # a citation, white space or the line's end follows
             tuple(marks.values()),
-            "disputed" if self._loaded.is_disputed(known) else "" if is_label else _UNSOURCED.get(sentence.basis, ""),
+            "disputed" if denied else "" if is_label else _UNSOURCED.get(sentence.basis, ""),
             sentence.basis == "derived",
             tuple(prose(cell, cell=True) for cell in sentence.cells),
             tuple(tuple(marks[name] for name in cited if name in marks) for cited in sentence.cell_facts),
             tuple(fenced(sentence.text)) if is_code else (),
+            denied=tuple(marks[name] for name in denied if denied != known),
         )
 
     def citation(self, fact_id: str) -> Link:

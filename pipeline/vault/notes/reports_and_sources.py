@@ -26,7 +26,7 @@ from pipeline.text.words import language_code, words
 from pipeline.vault.model import Card, LoadedSession, Reading, key_of, numbers_of, said_by
 from pipeline.vault.note import OF_PAGE, Note, View, block_id, grouped
 from pipeline.vault.notes import parts
-from pipeline.vault.output.escaping import Inert, Link, file_address, inert, linked_host, plain, property_address, web_address
+from pipeline.vault.output.escaping import Inert, Link, file_address, inert, linked_host, plain, web_address
 from pipeline.vault.output.passage_markdown import blocks_of, cells, claim_beside, is_plain, prose, statement
 
 _EMPTY = ReportGenerated(title="", summary=(), sections=(), references=())
@@ -343,7 +343,7 @@ def source_note(
     quotes, words = list(map(quoted, latest_first)), parts.address_words(url, language)
     versions = len({one.page.digest for _, one in readings})
     own = {
-        "source_url": property_address(url),
+        "source_url": web_address(url) or plain(url, 500).replace("://", ": //"),  # followed only where that follows
         "host": linked_host(url),
         "origin": origin,
         **{name: plain(str(getattr(page, name))) for name in OF_PAGE},

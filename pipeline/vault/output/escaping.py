@@ -144,7 +144,6 @@ def file_address(file: Path, words: str, sheet: int = 0) -> Inert:
     return Inert(f"[{inert(words)}]({file.as_uri()}{f'#page={sheet}' if sheet else ''})")
 
 
-@lru_cache(maxsize=4_096)  # the address of a source occurs three times in its own note, and in the notes of all its readers
 def web_address(url: str) -> str:
     """Return ``url`` as it may be followed: host in punycode, all else percent-encoded; "" if it may not.
 
@@ -166,11 +165,6 @@ def linked_host(url: str) -> str:
     """Return the host of a web address in punycode, "" for any other address."""
     safe = web_address(url)
     return (urlsplit(safe).hostname or "") if safe else ""
-
-
-def property_address(url: str) -> str:
-    """Return ``url`` for a property: followed only where ``web_address`` follows, else plain words."""
-    return web_address(url) or plain(url, 500).replace("://", ": //")
 
 
 def _encoded(part: str, lead: str = "") -> str:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from itertools import groupby
 
 from pipeline.text.cleaning import clean
@@ -129,7 +128,6 @@ _LIKE_MATH = re.compile(r"[\\^_=+*/<>()|-]|\A[A-Za-z]\Z|\A\d+[A-Za-z]\Z|\A[a-zA-
 _OBEYED_IN_MATH = re.compile(r"(?<!\\)#|<%|%>|::|%%|\[\[|\]\]|\{\{|\}\}(?=\})|://|\^[A-Za-z0-9-]*\Z(?<=\^)")
 
 
-@lru_cache(maxsize=4_096)
 def prose(text: str, *, cell: bool = False) -> Inert:
     """Return a sentence on one line with its harmless marks; with ``cell``, for a table, where a bare bar would end the cell."""
     passed: list[str] = []

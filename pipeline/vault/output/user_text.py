@@ -36,7 +36,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from difflib import SequenceMatcher
-from functools import lru_cache
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -87,7 +86,6 @@ def empty_block(name: str) -> str:
     return f"%% begin {name} %%\n%% end {name} %%"
 
 
-@lru_cache(maxsize=8)  # one note's body is searched when it is rendered, composed and compared
 def find_blocks(body: str) -> tuple[Block, ...]:
     """Return the blocks of a note's body in order.
 
