@@ -309,7 +309,7 @@ class KnownSource(Value):
 class EarlierSession(Value):
     """The knowledge of an earlier session on the same query: its facts, the pages it read, and the addresses it cited.
 
-    ``of_passages``: its report was of passages, and ``facts`` are these; older logs do not say it.
+    ``of_passages``: its report was of passages, ``facts`` are these, and one is ``nearest``, by its id; older logs do not say it.
     """
 
     session: str
@@ -318,6 +318,7 @@ class EarlierSession(Value):
     sources: tuple[KnownSource, ...]
     cited: tuple[str, ...]
     of_passages: bool = False
+    nearest: str = ""
 
 
 class SourceChange(Value):
@@ -354,7 +355,8 @@ class Changes(Value):
 
     Of two reports of passages ``kept`` counts those that both have; ``not_shown`` are those that only the earlier one has, and
     ``now_shown`` those that only this one has, though their sources say both, or nearly so. ``called_wrong`` counts the earlier
-    facts that are left out because a person called them wrong: they are in none of these.
+    facts that are left out because a person called them wrong: they are in none of these. ``other_nearest``: another passage than
+    then is the nearest, and it is not that one as it reads now.
     """
 
     session: str
@@ -368,6 +370,7 @@ class Changes(Value):
     not_shown: tuple[Fact, ...] = ()
     now_shown: tuple[str, ...] = ()
     called_wrong: int = 0
+    other_nearest: bool = False
     documents_only: bool = False
 
 

@@ -211,6 +211,7 @@ def earlier_session(state: SessionState) -> v.EarlierSession:
         sources=tuple(v.KnownSource(url=page.url, title=page.title, digest=page.digest) for page in state.pages.values()),
         cited=tuple(reference.url for reference in state.report.references) if state.report else (),
         of_passages=session_state.outcome_of(state) == "passages",
+        nearest=state.passages[0] if state.passages else "",
     )
 
 
@@ -300,6 +301,9 @@ def session_changes(
     nearly = [fact for fact in fresh if earlier.of_passages and nearly_stood_before(fact)]
     gone = [fact for fact in lost if fact.id not in after and not stands_still(fact)]
     not_shown = [fact for fact in not_shown if fact.id not in after and fact not in gone]
+    then = next((fact for fact in earlier.facts if fact.id == earlier.nearest), None)
+    nearest = state.facts[state.passages[0]] if state.passages else None
+    is_same = then and nearest and (after.get(then.id) == nearest.id or normalised(then.quote) == normalised(nearest.quote))
     return found.model_copy(
         update={
             "added": tuple(fact.id for fact in fresh if fact not in nearly and fact.id not in after.values()),
@@ -309,6 +313,7 @@ def session_changes(
             "not_shown": tuple(not_shown),
             "now_shown": tuple(fact.id for fact in [*now_shown, *nearly] if fact.id not in after.values()),
             "called_wrong": len(left_out),
+            "other_nearest": then is not None and not is_same,
         }
     )
 

@@ -19,6 +19,7 @@ from difflib import get_close_matches
 from functools import cached_property, partial
 from itertools import takewhile
 from pathlib import Path
+from posixpath import commonprefix
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -48,6 +49,7 @@ from pipeline.vault.output.escaping import Link, superscript
 from pipeline.vault.output.passage_markdown import flat, statement
 
 LONGEST_ANSWER = 320  # characters
+ON_HOME = 120  # characters of a text on Home, which is read on a phone
 _SHORT = 50  # characters of a sentence that says too little alone: "It depends." is followed by the next
 _MOST_NEWS = 2  # new facts that a digest shows; the rest is counted
 
@@ -77,7 +79,7 @@ class News:
     Of a new fact, the sentences count that are nearly those of a fact of its source which is gone; else all that were not there.
 
     ``lost`` are the paths of documents that the report before cites and that were deleted or moved since. ``not_shown``,
-    ``now_shown`` and ``called_wrong`` count as in ``Changes``; ``other_answer``: the passage that comes nearest is one now shown.
+    ``now_shown`` and ``called_wrong`` count as in ``Changes``; ``other_answer``: another passage comes nearest.
     ``documents`` are those that the report before cites and that changed since, if no more than that can be compared.
     """
 
@@ -239,14 +241,34 @@ def _news(state: SessionState) -> News | None:
     names = [*added, *(change.after for change in found.changed if change.before.url in altered and change.after in state.facts)]
     first, before = list[str](), [*found.gone, *(change.before for change in found.changed)]
     for fact in (state.facts[name] for name in names[:_MOST_NEWS]):
-        said = said_by(state, fact)
         gone = [part.strip() for one in before if one.url == fact.url for part in split_sentences(flat(one.quote))]
-        new = [part.strip() for part in split_sentences(said) if part.strip() not in gone]
-        words = " ".join([part for part in new if get_close_matches(part, gone, 1)] or new or [said])
-        first.append(one_line(f"… {words}" if len(words) < len(said) else words, LONGEST_ANSWER))
+        first.append(_what_is_new(said_by(state, fact), gone))
     nearest = state.report.summary[0].facts if state.report and state.report.summary else ()
     counts = len(added), len(found.changed), len(found.gone), lost, len(found.not_shown), len(found.now_shown)
-    return News(found.since, tuple(first), *counts, found.called_wrong, not {*nearest}.isdisjoint(found.now_shown))
+    is_other = found.other_nearest or not {*nearest}.isdisjoint(found.now_shown)
+    return News(found.since, tuple(first), *counts, found.called_wrong, is_other)
+
+
+def _what_is_new(said: str, before: Sequence[str]) -> str:
+    """Return what is said and the sentences ``before`` did not say, on one line.
+
+    Of a sentence that is nearly one of them it is the words around the first that differ, and what they were if that is short.
+    """
+    new = [part for part in map(str.strip, split_sentences(said)) if part not in before]
+    alike = ((one, old) for one in new for old in get_close_matches(one, before, 1))
+    part, was = next(alike, (" ".join(new) or said, ""))
+    start = len(commonprefix([part, was]))
+    start = part.rfind(" ", 0, start) + 1
+    same_end = min(len(commonprefix([part[::-1], was[::-1]])), len(part) - start, len(was) - start)
+    same_end -= len(
+        " ".join(part[len(part) - same_end :].split(" ", 2)[:2])
+    )  # to the end of the word, and one more: an amount has a unit
+    old = was[start : len(was) - same_end].rstrip(" .,;:")
+    words = f" (was “{old}”)" if 0 < len(old) <= _SHORT else ""
+    longest, end = (ON_HOME - len(words), len(part) - same_end) if was else (LONGEST_ANSWER, 0)
+    if end > longest:  # it begins so late that the words stand at its end
+        part = part[min(start, part.find(" ", end - longest + 3) + 1) :]
+    return one_line(part if said.startswith(part) else f"… {part}", longest) + words
 
 
 def _readings(state: SessionState) -> Iterator[Reading]:

@@ -341,6 +341,8 @@ def test_a_report_begins_with_what_is_new_since_the_last_and_says_in_one_line_th
     assert "**New:** surveys found the harbour to be deep in its outer basin [" in top  # as it stands there
     assert f"**Changed:** {after}" in top
     assert f"It said before: “{before}”" in top
+    assert f"**Gone:** “{before.replace('12', '11')}” (" in top
+    assert "\n  new: The harbour is 15 metres deep at low tide. (was “12 metres”)\n" in said(folder, "digest").out
     assert "**Sources that changed their text:**" in top
     assert re.search(r"\[!warning\] A source of .* is gone: harbour-1\.md", loud)
     assert f"**Gone:** “{gone}” (" in top
@@ -389,7 +391,9 @@ def test_a_passage_left_out_because_it_was_called_wrong_and_the_one_in_its_place
     assert len(re.findall(r"\*\*Now shown:\*\* The old harbour", second)) == 1
     assert "): 2 passages as before" in second
     told = r"What changed\n(.|\n)*{}\s+since"
-    assert re.search(told.format("othing new, 1 left out as wrong, 1 now shown"), said(folder, "digest").out)
+    assert "> [!tip] The nearest passage is another than on " in second
+    why = r"nother passage is nearest since\s+you called 1 wrong, 1 left\s+out as wrong, 1 now shown"
+    assert re.search(told.format(why), said(folder, "digest").out)
     report.write_text(report.read_text().replace("- [x] wrong, noted", "- [ ] wrong, noted"))
     night(folder)
     assert re.search(told.format("nother passage is nearest, 1 no longer shown, 1 now shown"), said(folder, "digest").out)

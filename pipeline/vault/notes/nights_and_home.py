@@ -21,7 +21,7 @@ from pipeline.text import translations
 from pipeline.text.cleaning import name_slug, one_line
 from pipeline.text.humanize import bill, duration
 from pipeline.text.times import timestamp
-from pipeline.vault.model import LONGEST_ANSWER, Card, Night, VaultModel, batch_of, nights_from, read_card
+from pipeline.vault.model import LONGEST_ANSWER, ON_HOME, Card, Night, VaultModel, batch_of, nights_from, read_card
 from pipeline.vault.note import HOME, Note, View, grouped
 from pipeline.vault.notes.parts import best_link, cited, properties_of, topic_links, topic_path
 from pipeline.vault.output.escaping import Inert, Link, sentence
@@ -29,7 +29,6 @@ from pipeline.vault.output.templates import shipped
 from pipeline.vault.output.writer import GeneratedFile
 
 _NIGHTS = 30  # in the picture
-_ON_HOME = 120  # characters of a text on Home, which is read on a phone
 _OUTCOMES = {**COUNTED_OUTCOMES, "failed": "failed", "open": "unfinished"}
 
 # The groups of a night's questions, with their headings in the digest.
@@ -82,8 +81,13 @@ def standing_words(card: Card) -> str:
 
 
 def found_first(questions: Iterable[tuple[QueryEnded, Card | None]]) -> list[tuple[QueryEnded, Card | None]]:
-    """Return questions with their cards, those first that have a report and were not found before."""
-    return sorted(questions, key=lambda one: not (one[1] and one[1].found_at_last))
+    """Return questions with their cards: first those not found before, then those of which a document says something else."""
+
+    def place(one: tuple[QueryEnded, Card | None]) -> int:
+        card, news = one[1], one[1].news if one[1] else None
+        return 0 if card and card.found_at_last else 1 if news and (news.count or news.lost or news.documents) else 2
+
+    return sorted(questions, key=place)
 
 
 def news_words(card: Card) -> str:
@@ -101,7 +105,8 @@ def news_words(card: Card) -> str:
     counts |= {"left out as wrong": news.called_wrong, "no longer shown": news.not_shown, "now shown": news.now_shown}
     words = [f"{number:,} {word}" for word, number in counts.items() if number]
     if not news.count and (words or not (gone or documents)):
-        words = ["another passage is nearest" if news.other_answer else "nothing new", *words]
+        since_when = f" since you called {news.called_wrong:,} wrong" if news.called_wrong else ""
+        words = [f"another passage is nearest{since_when}" if news.other_answer else "nothing new", *words]
     return "; ".join(filter(None, (documents, gone, f"{', '.join(words)}{since}" if words else "")))
 
 
@@ -198,7 +203,7 @@ def home_note(model: VaultModel) -> Note:
         "idle": idle_words(model.nights),
         "unread": model.nights[-1].batches[-1].started.unread if model.nights else (),
         "asked": list(answered_in_notes(model, model.nights[-1])) if model.nights else [],
-        "night": night_view(model, last, _ON_HOME) if last else None,
+        "night": night_view(model, last, ON_HOME) if last else None,
         "night_link": Link(f"nights/{last.date}", translations.day(last.date)) if last else None,
         "outcomes": sorted({name for night in model.nights[-_NIGHTS:] for name in _outcomes(model, night)}),
         "attention": [
@@ -378,10 +383,11 @@ def _row(one: QueryEnded, card: Card | None, place_of: Callable[[Card], str]) ->
     """A question in a digest: what is new first, the answer, how sure it is, what is open; or why there is none."""
     news, answer = (card.news, card.answer) if card else (None, None)
     new, part = news.first if news else (), status_words(card.outcome) if card and card.outcome == "in-part" else ""
+    parts = [text.partition(" (was “")[0].strip("… ") for text in new]
     words = {
         "query": one.query,
         "reason": sentence(one.reason),
-        "answer": answer.text if answer and not any(text.removeprefix("… ") in answer.text for text in new) else "",
+        "answer": answer.text if answer and not any(text in answer.text for text in parts) else "",
         "sure": sentence("; ".join(filter(None, (part, standing_words(card), news_words(card))))) if card else "",
         "open": card.open[0] if card and card.open else "",
         "place": place_of(card) if card else "",

@@ -289,6 +289,7 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
         "unread": [{"place": parts.place_of(one.url), "reason": one.reason} for one in found.unread if not one.is_lost],
         "lost": [inert(path_of(one.url)) for one in found.unread if one.is_lost],
         "documents_only": found.documents_only,
+        "other_answer": loaded.card.news.other_answer,
     }
 
 

@@ -65,8 +65,9 @@ def _flattened(found: Sequence[Block]) -> Iterable[str]:
             *items, last = [block.text.strip() for block in same]
             runs = (f"{item.rstrip(';,')}{' ' if _ENDS_SENTENCE.search(item) else '; '}" for item in items)
             yield "".join(runs) + last.rstrip(";")
-        else:
-            yield " ".join(block.text for block in same)
+        else:  # what ends no sentence is the label of what follows
+            ends = [(block.text, kind == "code" or block is found[-1] or _ENDS_SENTENCE.search(block.text)) for block in same]
+            yield " ".join(text if ended else f"{text}:" for text, ended in ends)
 
 
 def cells(row: str) -> list[str]:
