@@ -71,9 +71,12 @@ _prices = y.pairs(lambda node: y.record(Price, node))
 _SEARCH_WANTED = "write search: auto, or a list: [local]"
 _search = y.either(y.choice("auto", wanted=_SEARCH_WANTED), y.listing(y.choice("local", *SEARCHES), _SEARCH_WANTED, some=True))
 _EMBEDDINGS_WANTED = "write embeddings: auto, off, {folder: …} or {model: …, base_url: …}"
-_folders = y.either(
-    lambda node: (_path(node),), y.listing(_path, "write a folder: corpus, or a list of them: [corpus, ../papers]", some=True)
-)
+_folders = y.either(lambda node: (_path(node),), y.listing(_path, "write a folder, or a list: [corpus, ../papers]", some=True))
+
+
+def _searxng_url(node: Node) -> str:
+    y.notice("searxng_url")
+    return str(_address(node))
 
 
 def _age(node: Node) -> timedelta:
@@ -264,18 +267,17 @@ class Enqueueing:
 class Settings:
     """The ``settings`` section. ``corpus``: folders relative to the workspace. Both it and ``search`` in order of preference.
 
-    ``prices`` pairs a model with its price, ``search_urls`` a search provider with the address it is asked at. ``contact``, an
-    address or a page, is sent to all servers that are asked. ``page_hosts`` are the only addresses on this machine or
-    in a private network whose pages may be read. ``site_url`` is the address of the published site, "" if it is not published.
-    ``proxy``: all requests go through it; "": those to models and searches go through that of the environment. ``ca_file``:
-    authorities that vouch for servers beside the usual ones.
-    ``memory``: whether a run recalls earlier sessions, and consolidates those that ended; ``model``: with the model of the
-    settings too. ``keep``: how long ``research forget --by-settings``
-    keeps what. ``timezone`` is that of the night's noon, "" for this computer's. ``store`` is
-    the address of the database that holds the log; "": it is in files. ``objects`` is where pages are kept beside the database.
-    ``embeddings``: the model of the search by meaning;
-    ``auto``: the one that is installed, if any; ``off``: documents are searched by words alone.
-    ``vault_queue``: whether the questions in the vault are researched too. ``notify``: where a night's digest is posted.
+    ``prices`` pairs a model with its price, ``search_urls`` a search provider with the address it is asked at (``searxng_url``:
+    in older files). ``contact``, an address or a page, is sent to all servers that are asked. ``page_hosts`` are the only
+    addresses on this machine or in a private network whose pages may be read. ``site_url`` is the address of the published site,
+    "" if it is not published. ``proxy``: all requests go through it; "": those to models and searches go through that of the
+    environment. ``ca_file``: authorities that vouch for servers beside the usual ones. ``memory``: whether a run recalls earlier
+    sessions, and consolidates those that ended; ``model``: with the model of the settings too. ``keep``: how long ``research
+    forget --by-settings`` keeps what. ``timezone`` is that of the night's noon, "" for this computer's. ``store`` is the address
+    of the database that holds the log; "": it is in files. ``objects`` is where pages are kept beside the database.
+    ``embeddings``: the model of the search by meaning; ``auto``: the one that is installed, if any; ``off``: documents are
+    searched by words alone. ``vault_queue``: whether the questions in the vault are researched too. ``notify``: where a night's
+    digest is posted.
     """
 
     reasoner: Annotated[Literal["auto", "extractive"] | ModelChoice, _reasoner] = "auto"
@@ -286,8 +288,8 @@ class Settings:
     limits: Limits = Limits()
     query_limits: QueryLimits = QueryLimits()
     prices: Annotated[tuple[tuple[str, Price], ...], _prices] = ()
-    searxng_url: Annotated[str, _address] = ""
-    search_urls: Annotated[tuple[tuple[str, str], ...], y.pairs(_address, [name for name in SEARCHES if name != "searxng"])] = ()
+    searxng_url: Annotated[str, _searxng_url] = ""
+    search_urls: Annotated[tuple[tuple[str, str], ...], y.pairs(_address, [*SEARCHES])] = ()
     page_hosts: Annotated[tuple[str, ...], y.listing(_address, "write a list of addresses: [http://wiki.intranet]")] = ()
     contact: Annotated[str, _contact] = ""
     site_url: Annotated[str, _address] = ""

@@ -340,9 +340,8 @@ def search_access(name: str, settings: Settings, keys: Keys) -> SearchAccess | N
     service = SEARCHES[name]
     url = _searxng_url(settings, keys) if name == "searxng" else dict(settings.search_urls).get(name, service.url)
     if not url:
-        raise UsageError(
-            f"search: {name} needs the address of a server", hint=f"write searxng_url: under settings, or set {SEARXNG_URL}"
-        )
+        hint = f"write search_urls: {{searxng: …}} under settings, or set {SEARXNG_URL}"
+        raise UsageError(f"search: {name} needs the address of a server", hint=hint)
     key = keys.secret(service.key_name) if service.key_name else None
     if key is None and service.key_needed:
         raise UsageError(f"search: {name} needs {service.key_name}, which is not set", hint=_SETUP)
@@ -350,7 +349,7 @@ def search_access(name: str, settings: Settings, keys: Keys) -> SearchAccess | N
 
 
 def _searxng_url(settings: Settings, keys: Keys) -> str:
-    return settings.searxng_url or keys.value(SEARXNG_URL)
+    return dict(settings.search_urls).get("searxng") or settings.searxng_url or keys.value(SEARXNG_URL)
 
 
 def _named(settings: Settings) -> list[ModelChoice | RerankerChoice]:

@@ -93,6 +93,7 @@ Reader = Callable[[Node], Any]
 # Keys of earlier versions, and what to write today: each is read over where it has no meaning any more, with one notice.
 REMOVED = {
     "work": "write roles: {read: …}",
+    "searxng_url": "write search_urls: {searxng: …}",
     "snapshot_every": "nothing takes its place",
     **dict.fromkeys(("workers", "concurrency"), "limits: {concurrency: …} says how much is done at once"),
     "context_tokens": "write reasoner: {context: …}",

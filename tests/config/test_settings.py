@@ -167,7 +167,8 @@ def test_auto_searches_with_all_that_is_set_up_in_order_else_in_the_folder() -> 
     env = {"TAVILY_API_KEY": "t", "SEARXNG_URL": "http://localhost:8888"}
     assert searches_for("auto", Settings(), Keys(env=env)).names == ("tavily", "searxng")
     assert searches_for("auto", Settings(), Keys(env={**env, "BRAVE_API_KEY": "b"})).names == ("brave", "tavily", "searxng")
-    assert searches_for("auto", Settings(searxng_url="http://a"), Keys()).names == ("searxng",)
+    for own in (Settings(searxng_url="http://a"), Settings(search_urls=(("searxng", "http://a"),))):  # the first in older files
+        assert searches_for("auto", own, Keys()).names == ("searxng",)
     assert searches_for("auto", Settings(), Keys()).names == ("local",)
 
 
