@@ -154,7 +154,7 @@ class _Builder:
             name, value = _named(event)
             start, end = place["start"], place["end"]
             if within:
-                within = None if within == place and event in ({"End": "Link"}, {"End": "Image"}) else within
+                within = None if within == place and (name, value) in (("End", "Link"), ("End", "Image")) else within
             elif name == "Start":
                 within = place if self._start(*_named(value), self._data[start:end]) else None
             elif name == "End":
@@ -269,7 +269,7 @@ class _Builder:
 
 def _named(event: Any) -> tuple[str, Any]:
     """The name of an event, or of what it starts, and what more it says."""
-    return next(iter(event.items())) if isinstance(event, dict) else (event, None)
+    return event.popitem() if isinstance(event, dict) else (event, None)
 
 
 def _as_callout(block: Block) -> None:

@@ -63,6 +63,12 @@ class Unknown(StrictUndefined):
         return f"'{self._undefined_name}' is not among its values{suggested(self._undefined_name, names)}"
 
 
+@cache
+def _is_open(kind: type, attribute: str) -> bool:
+    """Whether a value is the program's own and an attribute of it not private; a text has ``format``, which Jinja wraps."""
+    return kind.__module__.startswith("pipeline.") and not issubclass(kind, str) and not attribute.startswith("_")
+
+
 class TemplateEnvironment(ImmutableSandboxedEnvironment):
     """Jinja as all templates use it: in its sandbox, strict about unknown names, nothing computed when compiling."""
 
@@ -79,12 +85,13 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         return super().call(context, called, *arguments, **named)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """Return what is not private; of the program's own values, nearly all that templates get, no more has to be asked."""
-        own = type(obj).__module__.startswith("pipeline.") and not isinstance(obj, str)  # a text has `format`, which Jinja wraps
-        if own and not attribute.startswith("_"):
+        """Return what is not private; of the program's own values and of maps no more has to be asked."""
+        if _is_open(obj.__class__, attribute):
             found = getattr(obj, attribute, jinja2.utils.missing)
             if found is not jinja2.utils.missing:
                 return found
+        elif type(obj) is dict and attribute in obj and not hasattr(dict, attribute):
+            return obj[attribute]
         return super().getattr(obj, attribute)
 
 
