@@ -155,7 +155,8 @@ def _reading_step(state: SessionState, worker: Worker, iteration: int) -> s.Step
         step = with_substitute(state, s.ReadPages(worker.id, iteration), substitute)
         return step if isinstance(step, s.ReadPages | s.PlainReading) else s.FailWorker(worker.id, substitute.key)
     asked: list[s.Step] = [s.SearchFor(query) for query in worker.iterations[-1].queries]
-    tried: list[s.Step] = [s.FetchPage(url) for url in chosen_pages(state, worker, iteration) if url not in state.pages]
+    left_out = {*state.pages, *worker.iterations[-1].pages}  # a page that was recalled may be gone, which fails no worker
+    tried: list[s.Step] = [s.FetchPage(url) for url in chosen_pages(state, worker, iteration) if url not in left_out]
     for steps in (asked, tried):
         if steps and all(state.failed_for_good(step.key) for step in steps) and not facts_of(worker):
             return s.FailWorker(worker.id, steps[0].key)

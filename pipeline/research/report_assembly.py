@@ -127,7 +127,10 @@ def _each_once(reasons: Sequence[str]) -> str:
 
 
 def _without_room(state: SessionState) -> list[str]:
-    """Return the titles of pages that a model's readings had no room for, those with the question's words in their hits first."""
+    """Return the titles of pages that a model's readings had no room for, those with the question's words in their hits first.
+
+    Sections of one page that are pages of their own share a title, which stands once.
+    """
     if not state.config.has_model or any(s.ReadPages.is_of(step) for step in state.without_model):
         return []
     ended = [(worker, number) for worker in workers_in_order(state) for number, _ in enumerate(worker.iterations, start=1)]
@@ -135,7 +138,7 @@ def _without_room(state: SessionState) -> list[str]:
     near = {url: 0.0 for url in chosen if url in state.pages and url not in state.observed}
     for hit in (one for search in _searches(state) for one in search.hits if without_fragment(one.url) in near):
         near[without_fragment(hit.url)] = max(near[without_fragment(hit.url)], hit.coverage)
-    return [state.pages[url].title for url in sorted(near, key=lambda url: -near[url])]
+    return list(dict.fromkeys(state.pages[url].title for url in sorted(near, key=lambda url: -near[url])))
 
 
 def _searches(state: SessionState) -> list[e.SearchCompleted | e.TopicSurveyed]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pipeline.domain.agenda import worker_steps
 from pipeline.domain.events import session_events as e
 from pipeline.domain.page_choice_and_findings import chosen_pages
 from pipeline.domain.research_values import (
@@ -15,8 +16,11 @@ from pipeline.domain.research_values import (
     ResearchConfig,
     Statement,
 )
-from pipeline.domain.session_state import SessionState, plan_of
+from pipeline.domain.session_state import Failure, SessionState, plan_of
+from pipeline.domain.steps import FetchPage, FinishWorker
+from pipeline.errors import GONE
 from pipeline.research.planning_and_searching import recalled_pages
+from pipeline.research.report_assembly import limits
 from tests.fakes import MemoryStore
 from tests.vault.builders import Scribe
 
@@ -70,6 +74,14 @@ def test_a_session_reads_only_what_its_own_searches_may_read() -> None:
 def test_beside_a_search_recalled_pages_are_one_more_ranking_and_fewer_others_are_read() -> None:
     state = thought_of(session(recalled("corpus:a.md")), ("deep harbour",), ("corpus:a.md",))
     assert chosen_pages(state, state.workers["search_0"], 1) == ("corpus:a.md", "corpus:new-0.md", "corpus:new-1.md")
+
+
+def test_a_recalled_document_that_is_gone_fails_no_perspective_and_the_report_says_so() -> None:
+    state = thought_of(session(recalled("corpus:gone.md"), reasoner="m"), (), ("corpus:gone.md",))
+    state.survey, key = None, FetchPage("corpus:gone.md").key
+    state.failures[key] = Failure(key, 1, True, "ReadFailed", f"gone.md: {GONE}", "")
+    assert list(worker_steps(state, state.nodes["search_0"])) == [FinishWorker("search_0", "no page that was not read")]
+    assert list(limits(state)) == [f"1 page could not be read: gone.md: {GONE}"]
 
 
 def test_a_question_that_is_researched_again_reads_as_many_pages_as_without_memory() -> None:

@@ -71,11 +71,12 @@ def test_a_page_that_a_reading_had_no_room_for_or_saw_in_parts_is_offered_again(
     assert chosen_pages(state, worker, 2)[0] == "corpus:a.md"
 
 
-def test_of_pages_found_and_not_read_those_near_the_question_are_named_first() -> None:
+def test_of_pages_found_and_not_read_those_near_the_question_are_named_first_and_a_title_once() -> None:
     state, worker = _state()
     worker.iterations = [Iteration("", ("one",))]
-    release, _, chapter = state.searches["one"].hits[:3]
-    hits = (release.model_copy(update={"title": "Release notes"}), chapter.model_copy(update={"coverage": 0.6}))
+    release, other, chapter = state.searches["one"].hits[:3]
+    hits = (release.model_copy(update={"title": "Release notes"}), chapter.model_copy(update={"coverage": 0.6}), other)
+    state.pages["corpus:b.md"] = state.pages["corpus:b.md"].model_copy(update={"title": "c"})  # another section of that page
     state.searches["one"] = done_search(hits)
     state.failures = {
         key: Failure(key, 1, True, "ReadFailed", why, "")
