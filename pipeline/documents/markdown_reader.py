@@ -156,6 +156,7 @@ def _without_marks(source: str) -> str:
     kept: list[str] = []
     fence, comment = "", -1  # the index in ``kept`` at which an open comment began
     boxes: list[int] = []  # the columns of the marks of open boxes
+    keys = () if "</tab" in source.lower() else ("<tab>", "<tabs>")  # no tab ends: the line is the name of a key, or text
     for line in source.split("\n"):
         column = len(line) - len(line.lstrip(" "))
         while boxes and line.strip() and column < boxes[-1] + 4:
@@ -184,7 +185,8 @@ def _without_marks(source: str) -> str:
             comment = len(kept)
             kept.append(line)
         else:
-            line = _GENERATOR_TAG.sub("", _TAB.sub(_tab_label, line) if _TAB.match(bare) else line.rstrip())
+            is_tab = _TAB.match(bare) and bare.lower() not in keys
+            line = _GENERATOR_TAG.sub("", _TAB.sub(_tab_label, line) if is_tab else line.rstrip())
             before, mark, name = line.rpartition("^")  # Obsidian's name of a paragraph, at its end
             if (
                 mark
