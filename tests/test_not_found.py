@@ -80,7 +80,7 @@ def test_every_link_of_the_vault_leads_somewhere(night: Path) -> None:
 
 def test_home_night_session_and_topic_say_so_without_a_word_of_failure(night: Path) -> None:
     home = (night / "vault" / "Home.md").read_text()
-    assert re.search(r"## Not found\n\n- \[\[reports/", home)
+    assert re.search(rf"## Not found\n\n- \[\[reports/.*\]\]: {WHY}", home)
     assert "Needs a look" not in home
     assert "1 with passages, 1 not found" in home
     about = note(night, "nights", "")
@@ -153,7 +153,10 @@ def test_a_note_of_nothing_found_goes_away_when_its_session_is_reopened(tmp_path
 
 
 def test_it_says_that_no_passage_mentions_a_name_and_says_it_of_no_everyday_word(tmp_path: Path) -> None:
-    folder = space(tmp_path, "  - {id: rank, query: Which laptop trains ColBERTv3 for Kafka Consumers fastest?}\n")
+    queue = "  - {id: rank, query: Which laptop trains ColBERTv3 for Kafka Consumers fastest?}\n"
+    folder = space(tmp_path, f"{queue}  - {{id: depth, query: How deep is the harbour of Proxmox?}}\n")
     told = said(folder, "run").out
+    assert "\n> **What was not found:** No passage mentions “Proxmox”.\n" in note(folder, "reports", "proxmox")
+    assert "sources, no passage mentions “Proxmox”): “" in (folder / "vault" / "Home.md").read_text()
     assert "no passage mentions “ColBERTv3”" in told
     assert not {"“laptop”", "“Kafka Consumers”"} & set(re.findall("“.*?”", told))

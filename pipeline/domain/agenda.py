@@ -34,6 +34,12 @@ def with_substitute(state: SessionState, step: s.Step, plain: s.Step) -> s.Step:
     return step_or_fail(state, plain if state.failed_for_good(step.key) else step)
 
 
+def not_mentioned(state: SessionState) -> str:
+    """Return that no passage of the documents mentions a name in the question: ``no passage mentions “Kafka”``; else ""."""
+    absent = state.survey.absent[:3] if state.survey else ()
+    return f"no passage mentions {' and '.join(f'“{name}”' for name in absent)}" if absent else ""
+
+
 def no_evidence(state: SessionState) -> s.Fail:
     """Return the end of a session without facts. The reason is a spent cap, failed steps, or sources without an answer."""
     if state.exhausted:
@@ -51,7 +57,7 @@ def no_evidence(state: SessionState) -> s.Fail:
     if last is not None and not observed:
         return s.Fail(last.error, f"no evidence could be gathered ({effort}): {_failure_text(last)}")
     survey = state.survey or TopicSurveyed(provider="", hits=())
-    languages, documents, absent = survey.languages, survey.statistics.documents, survey.absent[:3]
+    languages, documents = survey.languages, survey.statistics.documents
     if state.config.has_model:
         reason = "the language model found nothing in the pages that it read that answers the question"
     elif documents > 1:
@@ -60,8 +66,8 @@ def no_evidence(state: SessionState) -> s.Fail:
         reason = "your one document holds no passage that is near the question"
     else:
         reason = "no source that was found is near the question"
-    if absent:
-        reason += f"; no passage mentions {' and '.join(f'“{name}”' for name in absent)}"
+    if absent := not_mentioned(state):
+        reason += f"; {absent}"
     if (own := language_of(state.query)) and languages and own not in languages:
         theirs = " and ".join([*(name.capitalize() for name in languages[:3]), *(["others"] if len(languages) > 3 else [])])
         reason += f"; the question is in {own.capitalize()}, the documents are in {theirs}"

@@ -15,6 +15,7 @@ from pipeline.domain.events.session_events import PageRead
 from pipeline.domain.research_values import Contradiction, Fact, Gap, Hit, ResearchConfig
 from pipeline.domain.session_state import Iteration, SessionState, Worker, search_nodes, workers_in_order
 from pipeline.text.addresses import host_of
+from pipeline.text.cleaning import same_question
 from pipeline.text.questions import ParsedQuestion, parse_in
 from pipeline.text.ranking import StemmedText, TermStatistics, page_origin, rank_score, statistics_of, with_shares
 
@@ -211,10 +212,10 @@ def disputed_facts(state: SessionState) -> frozenset[str]:
 
 
 def open_gaps(state: SessionState) -> tuple[Gap, ...]:
-    """Return the open gaps of the latest round that looked for them, without those that a page of the session answers."""
+    """Return the open gaps of the latest round that looked for them, without what a page answers and the question itself."""
     answered = {question for part in state.parts.values() for question in part.answered}
     gaps: tuple[Gap, ...] = next((a.gaps for a in reversed(state.analyses) if a.gaps is not None), ())
-    return tuple(gap for gap in gaps if gap.question not in answered)
+    return tuple(gap for gap in gaps if gap.question not in answered and not same_question(gap.question, state.query))
 
 
 def unused_facts(state: SessionState) -> tuple[Fact, ...]:

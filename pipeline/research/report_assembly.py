@@ -9,6 +9,7 @@ from itertools import product
 from pipeline.domain import research_values as v
 from pipeline.domain import session_state
 from pipeline.domain import steps as s
+from pipeline.domain.agenda import not_mentioned
 from pipeline.domain.events import session_events as e
 from pipeline.domain.page_choice_and_findings import (
     all_facts,
@@ -186,6 +187,7 @@ def report_of_passages(state: SessionState) -> e.ReportGenerated:
         summary=(_quoted(facts[0]),),
         sections=sections,
         references=references(state, tuple(map(_quoted, facts))),
+        lacks=not_mentioned(state),
         limits=tuple(limits(state)),
         words=sum(word_count(f"{fact.lead} {fact.quote}") for fact in facts),
         outcome="passages",

@@ -122,17 +122,20 @@ def _parts(text: str, language: str) -> tuple[str, ...]:
 def names_in(question: str) -> tuple[str, ...]:
     """Return the names in a question of which it is easy to see whether a text mentions them.
 
-    They are the quoted strings, the tokens with a digit or an inner capital, and the runs of two or more capitalised words. A
-    single word that no text holds ("laptop") is mostly there under another word.
+    They are the quoted strings, the tokens with a digit or an inner capital, and the runs of two or more capitalised words; also
+    a single one within a sentence, but not of German, which capitalises all nouns. Another word that no text holds ("laptop") is
+    mostly there under another word.
     """
     found = [match[1].strip() for match in _QUOTED.finditer(question)]
-    run: list[str] = []
-    for token in (*(match[0].strip(".'’") for match in _TOKEN.finditer(_QUOTED.sub(" , ", question))), ""):
+    plain, names_alone, run = _QUOTED.sub(" , ", question), language_of(question) not in ("", "german"), list[re.Match[str]]()
+    for match in _TOKEN.finditer(f"{plain} -"):
+        token = match[0].strip(".'’")
         if token and _CASED.match(token):
             found.append(token)
         if token[:1].isupper() and token.lower() not in QUESTION_WORDS:
-            run.append(token)
+            run.append(match)
             continue
-        found += [" ".join(run)] if len(run) > 1 else []
+        is_within = names_alone and run and plain[: run[0].start()].rstrip()[-1:] not in ".?!:"
+        found += [" ".join(one[0].strip(".'’") for one in run)] if len(run) > 1 or is_within else []
         run = []
     return tuple(dict.fromkeys(found))

@@ -129,12 +129,14 @@ class Card(Summary):
     ``read`` are the pages that the session read, in order. ``workers`` has the path of each worker's note by the worker's id;
     without a model there is none: the session's note shows its workers too. ``last_event`` is the id of the event of ``version``.
     Until the names of all notes are known, the paths are those that its notes would have alone. ``rating``: a person's, or "".
-    ``found_at_last``: the session before it on the question did not find what this report has.
+    ``found_at_last``: the session before it on the question did not find what this report has. ``lacks``: what passages do not
+    mention.
     """
 
     reported_at: str = ""
     rating: str = ""
     found_at_last: bool = False
+    lacks: str = ""
     names: str = "latin"
     session_path: str
     report_path: str
@@ -179,6 +181,7 @@ def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
         workers={
             worker: note.worker_path(state.query, state.id, state.started_at, name, state.names) for worker, name in names.items()
         },
+        lacks=report.lacks if report and report.outcome == "passages" else "",
         answer=answer,
         disputed=not disputed_facts(state).isdisjoint(facts),
         disagreements=len(report.contradictions) if report and judged else 0,
@@ -369,6 +372,12 @@ class Batch:
     not_made: tuple[str, ...]
 
     @property
+    def seconds(self) -> float:
+        """How long it took; without an end, until the last question that it ended."""
+        last = max((moment_of(entry.at) for entry in self.ended), default=moment_of(self.started.at))
+        return self.end.duration_s if self.end else (last - moment_of(self.started.at)).total_seconds()
+
+    @property
     def left_open(self) -> Iterator[n.QueryEnded]:
         """What was due and did not end: what was skipped then, and of a run without an end that of which its log says no more."""
         ended, skipped = {entry.query_id for entry in self.ended}, {entry.query_id: entry for entry in self.skipped}
@@ -419,8 +428,8 @@ class Night:
 
     @property
     def seconds(self) -> float:
-        """How long its runs took that came to their end."""
-        return sum(batch.end.duration_s for batch in self.batches if batch.end)
+        """How long its runs took, one that did not come to its end until the last question that it ended."""
+        return sum(batch.seconds for batch in self.batches)
 
 
 @dataclass(frozen=True)

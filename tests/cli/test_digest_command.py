@@ -38,7 +38,7 @@ def test_what_failed_and_what_was_not_found_stands_apart_with_its_reason() -> No
     night(store, lost.not_found(), date="2026-12-01")
     assert "Not found\n  - Who was Kafka?: Why." in _text(store)
     del store.streams["batch-2026-12-01t020000-ab12"][-1]
-    assert "interrupted or under way; 1 not found ($0.03)" in " ".join(_text(store).split())
+    assert "interrupted or under way; 1 not found (2 s, $0.03)" in " ".join(_text(store).split())
     before = _text(store, "2026-11-28")
     assert "Failed\n  - Why are there tides?: Why." in before
     assert "Unfinished\n  - Do ants sleep?: Why." in before

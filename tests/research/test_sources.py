@@ -179,6 +179,8 @@ def test_what_was_never_searched_for_is_not_called_sought_in_vain() -> None:
     state.analyses[0].gaps = found
     state.parts[1] = ReportPart((), answered=("What is asked?",))
     assert [gap.question for gap in open_gaps(state)] == ["And a new pump?"]
+    state.query = "and a  new pump?"
+    assert open_gaps(state) == ()
 
 
 def test_workers_side_by_side_choose_their_pages_in_turn_and_what_one_finds_beside_another_is_not_open_for_it() -> None:

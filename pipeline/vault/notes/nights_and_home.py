@@ -72,12 +72,13 @@ def ended_as(status: str, card: Card | None) -> str:
 def standing_words(card: Card) -> str:
     """Return how many sources the report cites, and what they deny: ``3 sources``, ``2 sources, disputed``.
 
-    ``disputed`` is the answer itself; of what else sources disagree on, the number is said. Last comes why a model failed.
+    ``disputed`` is the answer itself; of what else sources disagree on, the number is said. Then comes why a model failed, and
+    which name of the question no passage mentions.
     """
     sources = translations.count(len(card.cited), "source") if card.cited else ""
     others = translations.count(card.disagreements, "disagreement") if card.disagreements else ""
     why = card.end_reason if card.has_report else ""
-    return ", ".join(filter(None, (sources, "disputed" if card.disputed else others, why)))
+    return ", ".join(filter(None, (sources, "disputed" if card.disputed else others, why, card.lacks)))
 
 
 def found_first(questions: Iterable[tuple[QueryEnded, Card | None]]) -> list[tuple[QueryEnded, Card | None]]:
@@ -389,7 +390,7 @@ def _row(one: QueryEnded, card: Card | None, place_of: Callable[[Card], str]) ->
         "reason": sentence(one.reason),
         "answer": answer.text if answer and not any(text in answer.text for text in parts) else "",
         "sure": sentence("; ".join(filter(None, (part, standing_words(card), news_words(card))))) if card else "",
-        "open": card.open[0] if card and card.open else "",
+        "open": card.open[0] + (f" (and {len(card.open) - 1} more)" if len(card.open) > 1 else "") if card and card.open else "",
         "place": place_of(card) if card else "",
     }
     shown = {name: one_line(text, _LONGEST) for name, text in words.items()}

@@ -180,13 +180,14 @@ def cited(model: VaultModel, sentence: CitedText) -> Said:
 
 
 def asked_rows(model: VaultModel, turns: Iterable[Turn], noted: Iterable[str]) -> Iterator[View]:
-    """Yield what was asked as notes show it, each with the first sentence or passage of its answer, or why there is none.
+    """Yield what was asked as notes show it, each with the first sentence or passage of its answer and the sources of that one.
 
     ``noted`` are the addresses of the sources that have a note.
     """
     for turn in turns:
         said, nearest = (turn.answer.sentences, turn.answer.nearest) if turn.answer else ((), ())
-        urls = dict.fromkeys(fact.url for fact in turn.cited())
+        shown = {name for sentence in (*said, *nearest)[:1] for name in sentence.facts}
+        urls = dict.fromkeys(fact.url for fact in turn.facts() if fact.id in shown)
         yield {
             "question": one_line(turn.text, 500),
             "ended": turn.answer is not None,
