@@ -48,7 +48,7 @@ def _access(service: str, keys: Keys) -> tuple[str, Secret] | None:
         access = search_access(service, Settings(), keys)
     except UsageError:
         return None
-    return (access.url, access.key or Secret("")) if access else None
+    return (access[0], access[1] or Secret("")) if access else None
 
 
 async def _record(exchange: Exchange, secrets: tuple[Secret, ...] = ()) -> None:

@@ -225,14 +225,6 @@ class SearchChoice:
         return " and ".join([*([LOCAL] if LOCAL in self.names else []), *([web] if web else [])])
 
 
-@dataclass(frozen=True, slots=True)
-class SearchAccess:
-    """Where a provider is asked, and with which key."""
-
-    url: str
-    key: Secret | None
-
-
 def reasoner_for(settings: Settings, keys: Keys, model: str | None = None) -> ReasonerChoice:
     """Return who answers; ``model`` is what a query asks for in place of the settings' model.
 
@@ -329,8 +321,8 @@ _ABOUT_DOCUMENTS: dict[Documents, str] = {
 }
 
 
-def search_access(name: str, settings: Settings, keys: Keys) -> SearchAccess | None:
-    """Return where and how a provider is asked; None for ``local``.
+def search_access(name: str, settings: Settings, keys: Keys) -> tuple[str, Secret | None] | None:
+    """Return where a provider is asked, and with which key; None for ``local``.
 
     Raises:
         UsageError: it needs a key or an address which is not set.
@@ -345,7 +337,7 @@ def search_access(name: str, settings: Settings, keys: Keys) -> SearchAccess | N
     key = keys.secret(service.key_name) if service.key_name else None
     if key is None and service.key_needed:
         raise UsageError(f"search: {name} needs {service.key_name}, which is not set", hint=_SETUP)
-    return SearchAccess(url.rstrip("/"), key)
+    return url.rstrip("/"), key
 
 
 def _searxng_url(settings: Settings, keys: Keys) -> str:

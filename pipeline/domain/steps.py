@@ -1,4 +1,7 @@
-"""The steps (units of work) that the agenda can return: frozen values whose ``key`` identifies the work across runs."""
+"""The steps (units of work) that the agenda can return: frozen values whose ``key`` identifies the work across runs.
+
+A step without fields of its own is a dataclass as its base is.
+"""
 
 from __future__ import annotations
 
@@ -34,21 +37,33 @@ def parts_of(key: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
+class OfIteration(Step):
+    """The base of the steps of a worker's iteration, which counts from 1."""
+
+    worker_id: str
+    iteration: int
+
+
+@dataclass(frozen=True, slots=True)
+class OfRound(Step):
+    """The base of the steps after a round of gathering, which counts from 0."""
+
+    pure = True
+    round: int
+
+
 class Survey(Step):
     """Search for the query itself first."""
 
 
-@dataclass(frozen=True, slots=True)
 class Plan(Step):
     """Make the plan: perspectives and DAG."""
 
 
-@dataclass(frozen=True, slots=True)
 class PlainPlan(Step):
     """Make the plan without the model, which failed to."""
 
 
-@dataclass(frozen=True, slots=True)
 class AskApproval(Step):
     """Ask the user to approve the plan."""
 
@@ -63,13 +78,10 @@ class StartWorker(Step):
     worker_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class NextRound(Step):
+class NextRound(OfIteration):
     """Go on with the searches that the reading of the round before names; ``iteration`` counts from 1."""
 
     pure = True
-    worker_id: str
-    iteration: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +99,12 @@ class FetchPage(Step):
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReadPages(Step):
+class ReadPages(OfIteration):
     """Find facts in the pages of a worker's iteration, what is still open, and what to search for next: one answer."""
 
-    worker_id: str
-    iteration: int
 
-
-@dataclass(frozen=True, slots=True)
-class PlainReading(Step):
+class PlainReading(OfIteration):
     """Take the passages of these pages that are nearest to the questions, because the model could not read them."""
-
-    worker_id: str
-    iteration: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,38 +125,24 @@ class FailWorker(Step):
     step: str
 
 
-@dataclass(frozen=True, slots=True)
-class StartAnalysis(Step):
+class StartAnalysis(OfRound):
     """Close a round (0-based) of gathering."""
 
-    pure = True
-    round: int
 
-
-@dataclass(frozen=True, slots=True)
-class FindGaps(Step):
+class FindGaps(OfRound):
     """Collect the questions that are still open after ``round`` (0-based)."""
 
-    pure = True
-    round: int
 
-
-@dataclass(frozen=True, slots=True)
-class ExtendPlan(Step):
+class ExtendPlan(OfRound):
     """Add a worker that searches once more for the gaps of ``round`` (0-based)."""
 
-    pure = True
-    round: int
 
-
-@dataclass(frozen=True, slots=True)
 class StartSynthesis(Step):
     """End the gathering."""
 
     pure = True
 
 
-@dataclass(frozen=True, slots=True)
 class ChoosePassages(Step):
     """Choose the passages of the pages read that come nearest to the question; no model is asked."""
 
@@ -180,19 +170,16 @@ class MendReport(Step):
     part: int
 
 
-@dataclass(frozen=True, slots=True)
 class Compare(Step):
     """Compute what is new since the earlier session."""
 
 
-@dataclass(frozen=True, slots=True)
 class MakeReport(Step):
     """Assemble the report: number the citations, leave out sentences that are still unsupported, and list them."""
 
     pure = True
 
 
-@dataclass(frozen=True, slots=True)
 class Complete(Step):
     """End the session with a report."""
 

@@ -167,8 +167,8 @@ def _search(workspace: Workspace, keys: Keys) -> Iterator[CheckResult]:
         yield note("search", "text of your documents can become part of web searches, nearly word for word", todo)
     for name in choice.names:
         access = search_access(name, settings, keys)
-        if access and access.key:
-            yield from _unencrypted("search", f"the key of {name}", access.url, "search_urls")
+        if access and access[1]:
+            yield from _unencrypted("search", f"the key of {name}", access[0], "search_urls")
 
 
 def _embeddings(workspace: Workspace, keys: Keys) -> Iterator[CheckResult]:

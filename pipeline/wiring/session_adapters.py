@@ -83,7 +83,7 @@ def web_search_of(name: str, settings: Settings, keys: Keys, http: HttpClient, p
 
     access = search_access(name, settings, keys)
     assert access is not None  # noqa: S101 - it is no folder of documents
-    return web_search(name, access.url, access.key, http, {"user-agent": agent_of(settings)}, pace)
+    return web_search(name, *access, http, {"user-agent": agent_of(settings)}, pace)
 
 
 @dataclass(frozen=True, slots=True)
