@@ -2,7 +2,8 @@
 
 A note says ``publish: false``, as Obsidian's own publishing service has it. Any value but ``true`` keeps it private. If a report
 or a session is private, then both are, with its workers, the later ones on the same question up to one that says
-``publish: true``, the sources that no public note cites, and the topics that no other session has.
+``publish: true``, the sources that no public note cites, and the topics that no other session has. If a question's newest is
+private, all are.
 """
 
 from __future__ import annotations
@@ -41,9 +42,12 @@ class PublicVault:
             return data
         text = data.decode("utf-8", "surrogateescape")
         head, body = _parted(text)
-        kept = (line for line in head.split("\n") if not any(self._hides(target, path) for target in targets_of(line)))
         own = _property(head, "id").partition(":")[0] not in _GENERATED
-        shown = "\n".join(kept) + without_blocks(body, lambda target: self._hides(target, path), own=own, cited=self.cited)
+        left = without_blocks(body, lambda target: self._hides(target, path), own=own, cited=self.cited)
+        kept = [line for line in head.split("\n") if not any(self._hides(target, path) for target in targets_of(line))]
+        if left != body and not own:  # its counts are of all
+            kept = [line for line in kept if not line.rpartition(": ")[2].isdecimal()]
+        shown = "\n".join(kept) + left
         return data if shown == text else shown.encode("utf-8", "surrogateescape")
 
     def _hides(self, target: str, path: str) -> bool:
@@ -122,13 +126,16 @@ def _with_later_ones(heads: Mapping[str, str], ids: Mapping[str, str], marks: Co
                 says[name] = says.get(name, False) or path in marks
     private: set[str] = set()
     latest: dict[str, str] = {}
+    together: dict[str, list[str]] = {}  # the sessions on a question up to its newest, by each of them
     for name in sorted(began, key=lambda name: (began[name], name)):
         question = name[11:].rpartition("-")[0] or name
         before = {latest.get(question, ""), replaced.get(name, "")}
         latest[question] = name
+        together[name] = next((together[one] for one in before if one in together), [])
+        together[name].append(name)
         if says.get(name, not private.isdisjoint(before)):
             private.add(name)
-    return private
+    return {name for name, same in together.items() if name in private or same[-1] in private}
 
 
 def _session(note: str) -> str:

@@ -15,7 +15,7 @@ from pipeline.vault.note import block_id
 from tests.commanding import said, workspace_in
 from tests.fakes import MemoryStore
 from tests.site.scratch import Scratch
-from tests.vault.builders import Story, built, fact
+from tests.vault.builders import Story, built, change, fact
 
 QUESTION = "How many quokkas does the zephyrine ferry carry?"
 RARE = ("zephyrine", "quokka", "forty-seven")
@@ -64,6 +64,8 @@ def test_no_file_of_the_site_says_what_a_report_that_is_not_published_asks_and_a
     told = said(folder, "build")
     assert told.code == 0
     assert naming(folder) == []
+    topic = (folder / "site" / "topics" / "topic-sea.html").read_text()
+    assert ("Questions with the tag" in topic, re.search(r"[Qq]uestions\W+2\b|\b2 questions", topic)) == (True, None)
     assert ("is not published: its property" in told.out + told.err) == (value in ("later", ""))
     assert list((folder / "site" / "reports").rglob("*harbour*.html"))
 
@@ -105,7 +107,7 @@ def test_a_persons_own_note_keeps_its_words_without_the_link(folder: Path) -> No
 def test_a_quote_that_a_published_report_cites_keeps_its_place_when_a_later_report_is_not_published(tmp_path: Path) -> None:
     store = MemoryStore()
     first = Story(store).whole()
-    later = Story(store, id="2026-11-28-quokka-9c01", previous=first.id, query="Quokkas?", date="2026-11-28")
+    later = Story(store, id="2026-11-28-quokka-9c01", query="Quokkas?", query_id="quokka", date="2026-11-28")
     later.facts = (*later.facts[:3], fact(later.pages[2], "Forty-seven drives lose data."), later.facts[4])
     later.whole()
     place, scratch = built(tmp_path, store), Scratch(tmp_path)
@@ -138,6 +140,9 @@ def test_later_reports_on_a_question_follow_the_latest_mark_also_when_its_words_
     mark(second, "true")
     scratch.build()
     assert len([*(tmp_path / "site" / "reports").rglob("*.html")]) == 2
+    change(third, "publish: true", "publish: false")
+    scratch.build()
+    assert naming(tmp_path) == []  # the question goes with its newest report
 
 
 def test_a_topic_has_a_page_only_if_a_published_session_has_it(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_the_front_page_stays_short_however_much_there_is(tmp_path: Path) -> Non
     night(store, *(story.whole() for story in stories), date="2026-11-22")
     place = built(tmp_path, store)
     home = place.note("Home").read_text()
-    assert ("|What of 6?" in home, "|What of 7?" in home, " · [[nights/2026-11-22|and 2 more]]" in home) == (True, False, True)
+    assert ("|What of 6?" in home, "|What of 7?" in home, " · [[nights/2026-11-22|and more]]" in home) == (True, False, True)
     assert "|What of 8?" in _text(place, "nights/")
     assert "- [[bases/sessions.base|35 more]]" in home
     assert "Topics: [[topics/topic-all|all]] · " in home
