@@ -188,6 +188,15 @@ def test_what_is_edited_while_a_build_is_under_way_is_noticed_by_the_next(
     assert edited.name.removesuffix(".md") in " ".join(place.build().set_aside)
 
 
+def test_a_note_that_an_editor_saves_meanwhile_keeps_its_words(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
+    note = place.note("sources/")
+    saved = note.read_text().replace("%% begin notes %%\n", "%% begin notes %%\nmine\n")
+    monkeypatch.setattr("pipeline.vault.output.writer.sleep", lambda _: note.write_text(saved))
+    note.write_text("")
+    assert place.build().set_aside == ()
+    assert note.read_text() == saved
+
+
 def test_a_foreign_file_at_a_notes_path_is_left_alone_and_named(tmp_path: Path) -> None:
     place = Workplace(tmp_path, a_store())
     (place.vault / "nights").mkdir(parents=True)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import compress
+from time import sleep
 
 from pipeline.system.manifest import Look, Obstacle, Tree
 from pipeline.text.cleaning import digest_of
@@ -76,6 +77,7 @@ def _is_signed(data: bytes) -> bool:
     return last.removesuffix(b" */").endswith(tuple(f"generated: {mark}".encode() for mark in marks))
 
 
+_SAVING_S = 0.1  # for how long a note may be empty while an editor saves it
 _LEFT = "not changed, so that no text is lost; correct this and run `research build` again"
 
 
@@ -113,13 +115,13 @@ class VaultWriter:
 
     def _put_note(self, fresh: GeneratedFile) -> None:
         made, state, data = self._files.find(fresh.path), self._tree.state(fresh.path), fresh.data()
-        disk = self._tree.read(fresh.path)
+        disk = self._read(fresh.path)
         is_as_made = disk in (None, data) or (made is not None and made.digest == digest_of(disk or b""))
         if is_as_made and not fresh.doubles and not fresh.former:  # nothing of a person is in it
             self._leave(fresh, data, state if disk == data else None)
             return
         places = [path for path in (fresh.path, *fresh.doubles) if self._tree.state(path)]
-        versions = [self._user_text(fresh, path, self._tree.read(path) or b"") for path in places]
+        versions = [self._user_text(fresh, path, self._read(path) or b"") for path in places]
         if None in versions:
             return
         # What the note has already is not added again: an earlier build may have been cut off.
@@ -132,9 +134,16 @@ class VaultWriter:
         for path in fresh.former:
             self._remove(path)
 
+    def _read(self, path: str) -> bytes | None:
+        """What a note has, None if there is none; an editor empties it before it writes it."""
+        if (data := self._tree.read(path)) == b"":
+            sleep(_SAVING_S)
+            data = self._tree.read(path)
+        return data
+
     def _words_of(self, path: str) -> UserText:
         """What stands in the blocks of a note that is no longer made, and its path as an alias; nothing if nobody wrote in it."""
-        data = self._tree.read(path)
+        data = self._read(path)
         if data is None or not self._was_edited(path, data):
             return NOTHING
         found = [UserText(lists={"aliases": (path.removesuffix(".md"),)})]
@@ -198,7 +207,7 @@ class VaultWriter:
 
     def _remove(self, path: str) -> None:
         try:
-            data = self._tree.read(path)
+            data = self._read(path)
             if data is not None:
                 if self._was_edited(path, data):
                     self._set_aside(path, data)
