@@ -81,6 +81,8 @@ def test_a_deleted_note_stays_deleted_with_links_to_it_as_text_and_comes_back_wh
     (place.vault / "New" / "folder" / "again.md").write_bytes(before[name])
     assert place.build().moved == {name: "New/folder/again.md"}
     assert place.leading_nowhere() == []
+    shutil.rmtree(place.vault / "New")
+    assert place.build().hidden == ("New/folder/again.md",)
 
 
 SHOWING = ("Home.md", "nights/2026-11-28.md", "nights/thirty-nights.svg")

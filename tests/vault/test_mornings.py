@@ -86,7 +86,6 @@ def test_that_reports_are_called_wrong_on_one_machine_is_said_on_another_too(tmp
         change(note, "---\n", "---\nrating: wrong\n", count=1)
         place.build()
         other.build()
-    assert other.build("check").written == ()
     assert other.files() == place.files()
 
 
