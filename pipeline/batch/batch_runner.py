@@ -71,6 +71,7 @@ class Batch:
     sessions_at_once: int = SESSIONS_AT_ONCE
     spent_out: Callable[[], str] = lambda: ""
     archived: tuple[str, ...] = ()
+    skipped_documents: tuple[str, ...] = ()
     recall: Callable[[Query, str], Recalled | None] = lambda _query, _at: None
     embed: Callable[[], AsyncGenerator[n.PassagesEmbedded]] | None = None
     spent: Cost = field(default_factory=Cost)
@@ -129,6 +130,7 @@ class Batch:
             granted_usd=self.granted_usd,
             timezone=self.queue.settings.timezone or local_zone(self.context.now()),
             unread=self.queue.left_out,
+            skipped_documents=self.skipped_documents,
             after=last,
             queries={decision.query.id: decision.query.text for decision in due},
         )

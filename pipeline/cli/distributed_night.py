@@ -65,11 +65,12 @@ async def distribute(run: UnattendedRun, env: RunEnvironment, decided: Decisions
             return {}
     searches = {env.config_of(decision.query).search for decision in split_at_limit(decided.decisions, limit)[0]}
     async with aclosing(AdapterFactory(workspace, env.store, env.keys)) as factory:
-        documents = prepare(env.console, workspace, factory, searches)
+        documents, skipped = prepare(env.console, workspace, factory, searches)
     ends_in_s = None if context.deadline is None else max(0.0, (context.deadline - context.now()).total_seconds())
     caps, max_failures = settings.limits.caps.left_after(env.spent or Cost()), settings.limits.max_failures
     night = Night(day, "", ends_in_s, context.writing.total_seconds(), caps, max_failures)
     batch = batch_of(env, decided, context)
+    batch.skipped_documents = tuple(skipped)
     return await view(await open_night(batch, decided.decisions, limit, nights, night, documents))
 
 

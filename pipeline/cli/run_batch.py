@@ -131,9 +131,10 @@ async def _run_batch(run: UnattendedRun, env: RunEnvironment, decided: Decisions
     due = [decision for decision in decided.decisions if decision.due][: request.selection.limit]
     searches = {env.config_of(decision.query).search for decision in due}
     async with aclosing(AdapterFactory(workspace, env.store, env.keys, night=env.night)) as factory:
-        prepare(console, workspace, factory, searches)
+        _, skipped = prepare(console, workspace, factory, searches)
         context = context_of(env, Lines(console).listen, run, request.until)
         batch = batch_of(env, decided, context, factory)
+        batch.skipped_documents = tuple(skipped)
         batch.spent_out = factory.spent_out
         if any(LOCAL in names for names in searches):
             batch.embed = lambda: report_embedding(console, factory.embed_documents())

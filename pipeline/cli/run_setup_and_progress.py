@@ -102,8 +102,10 @@ def context_of(env: RunEnvironment, listener: Listener, run: UnattendedRun, unti
     return with_limits(replace(context, stop=run.stop, now=SteadyClock()), settings.limits, until)
 
 
-def prepare(console: Console, workspace: Workspace, factory: AdapterFactory, searches: Collection[tuple[str, ...]]) -> str:
-    """Index the documents and print those that cannot be read; return their fingerprint, or "" if there are none.
+def prepare(
+    console: Console, workspace: Workspace, factory: AdapterFactory, searches: Collection[tuple[str, ...]]
+) -> tuple[str, list[str]]:
+    """Index the documents; print and return those that cannot be read, behind their fingerprint, "" if there are none.
 
     ``searches``: the search providers of each session.
 
@@ -117,15 +119,16 @@ def prepare(console: Console, workspace: Workspace, factory: AdapterFactory, sea
                 f"your documents in {', '.join(workspace.queue.settings.corpus)} cannot be searched: see research doctor",
                 fg="yellow",
             )
-        return ""
+        return "", []
     skipped = [f"skipped {workspace.document_name(problem.path)}: {problem.reason}" for problem in report.problems]
     skipped += [f"{workspace.document_name(one.path)}: {one.reason}" for one in report.thin]
-    for line in first_few(skipped, f" files; {LOG_FILE} lists them all"):
+    lines = list(first_few(skipped, f" files; {LOG_FILE} lists them all"))
+    for line in lines:
         console.say(line, fg="yellow")
     if skipped:
         _log.warning("%s of documents: %s", counted(len(skipped), "file"), "; ".join(skipped), extra=PRINTED)
     console.say(f"{counted(report.files, 'document')} to search, {counted(report.passages, 'passage')}", dim=True)
-    return report.fingerprint
+    return report.fingerprint, lines
 
 
 async def report_embedding(console: Console, events: AsyncGenerator[PassagesEmbedded]) -> AsyncGenerator[PassagesEmbedded]:

@@ -13,11 +13,12 @@ from pipeline.domain.events.session_events import EventBase
 class BatchStarted(EventBase):
     """A batch begins. ``due`` holds the query ids in order of work, ``archived`` the ids that were removed from the file.
 
-    ``granted_usd`` is what its run may spend beside the night's cap (``--max-cost``). ``timezone`` is that of the night, ""
-    in older logs for the machine's. ``unread`` says which questions in the vault and folders of documents could not be read, and
-    why. ``after`` is the batch whose id was the last in the log: it began before this one, whatever a clock said. ``queries`` are
-    the words of what is due, by id: {} in older logs. Where nothing is, ``next_query`` are the words of what will be, "" if no
-    question recurs, and ``next_at`` is when: the date of that night, or a date and a time.
+    ``granted_usd`` is what its run may spend beside the night's cap (``--max-cost``). ``timezone`` is that of the night, "" in
+    older logs for the machine's. ``unread`` says which questions in the vault and folders of documents could not be read, and
+    why; ``skipped_documents`` the same of documents. ``after`` is the batch whose id was the last in the log: it began before
+    this one, whatever a clock said. ``queries`` are the words of what is due, by id: {} in older logs. Where nothing is,
+    ``next_query`` are the words of what will be, "" if no question recurs, and ``next_at`` is when: the date of that night, or
+    a date and a time.
     """
 
     type: Literal["batch.started"] = "batch.started"
@@ -26,6 +27,7 @@ class BatchStarted(EventBase):
     granted_usd: float = 0.0
     timezone: str = ""
     unread: tuple[str, ...] = ()
+    skipped_documents: tuple[str, ...] = ()
     after: str = ""
     queries: dict[str, str] = Field(default_factory=dict)
     next_query: str = ""
