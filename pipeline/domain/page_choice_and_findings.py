@@ -22,7 +22,9 @@ from pipeline.text.ranking import StemmedText, TermStatistics, page_origin, rank
 _FOUND_SHARE = 3  # beside recalled pages, of the pages of an iteration one in so many is read
 _FIRST, _OF_ONE_SITE = 5, 2
 _SURVEYED = 30  # hits of the survey that count where pages are chosen; a plan is shown more
-_SURVEY_WEIGHT = 0.5  # in 12 sessions the page with the answer then came first, and the pages of the model's searches were read
+# Of what was searched for in the user's words: the survey, and an open question beside a model's own searches. In 12 sessions the
+# page with the answer then came first, and the pages of the model's searches were read.
+_USER_WEIGHT = 0.5
 
 
 def without_fragment(url: str) -> str:
@@ -115,7 +117,8 @@ def _wanted(state: SessionState, worker: Worker, number: int, taken: Set[str], a
     surveyed = state.survey.hits[:_SURVEYED] if state.survey and uses_survey else ()
     view = state.perspectives.get(worker.perspective_id)
     named = view.pages if view and number == 1 else ()
-    spread = _spread_over_sites([url for url in _fused_pages(state, step, surveyed, again, named) if url not in taken])
+    asked = view.questions if view else ()
+    spread = _spread_over_sites([url for url in _fused_pages(state, step, surveyed, again, named, asked) if url not in taken])
     if not any("+" in done.provider for query in step.queries if (done := state.searches.get(query))):
         return spread  # no search covered own documents and the web together
     return list(dict.fromkeys([*with_shares(spread, _most_pages(state, worker, number), page_origin), *spread]))
@@ -147,24 +150,34 @@ def _most_pages(state: SessionState, worker: Worker, iteration: int) -> int:
 
 
 def _fused_pages(
-    state: SessionState, step: Iteration, surveyed: tuple[Hit, ...], again: tuple[str, ...], named: tuple[str, ...]
+    state: SessionState,
+    step: Iteration,
+    surveyed: tuple[Hit, ...],
+    again: tuple[str, ...],
+    named: tuple[str, ...],
+    questions: tuple[str, ...],
 ) -> list[str]:
     scores: dict[str, float] = {}
-    searched = [state.searches[query].hits for query in step.queries if query in state.searches]
+    done = [query for query in step.queries if query in state.searches]
+    searched = [state.searches[query].hits for query in done]
+    own = [query for query in done if query not in questions] or done  # a model's, in the words of the pages
     # A passage that was found is a reason to read its page; without a model passages are ranked themselves.
     every_hit = state.config.has_model
-    rankings = [[without_fragment(hit.url) for hit in hits] for hits in searched]
+    weighted: list[tuple[Sequence[str], float]] = [
+        ([without_fragment(hit.url) for hit in hits], 1 if query in own else _USER_WEIGHT)
+        for query, hits in zip(done, searched, strict=True)
+    ]
     if state.recent:  # the newest page first, as one more ranking
         dated = {without_fragment(hit.url): hit.published for hits in searched for hit in hits if hit.published}
-        rankings.append(sorted(dated, key=dated.__getitem__, reverse=True))
+        weighted.append((sorted(dated, key=dated.__getitem__, reverse=True), 1))
     survey = [without_fragment(hit.url) for hit in surveyed]
-    for hits in (*rankings, step.pages, again, survey):
-        weight = _SURVEY_WEIGHT if every_hit and hits is survey else 1  # its many hits would drown those of the searches
+    weighted += [(step.pages, 1), (again, 1), (survey, _USER_WEIGHT if every_hit else 1)]  # it would drown the searches
+    for hits, weight in weighted:
         for rank, url in enumerate(hits if every_hit else dict.fromkeys(hits), start=1):
             scores[url] = scores.get(url, 0.0) + weight * rank_score(rank)
     ordered = sorted(scores, key=lambda url: (-round(scores[url], 9), url))
     if every_hit:  # what the model named and searched for is read: behind the best page, the first hit of each search
-        best = {without_fragment(hits[0].url): None for hits in searched if hits}
+        best = {without_fragment(hits[0].url): None for query, hits in zip(done, searched, strict=True) if hits and query in own}
         ordered = list(dict.fromkeys([*named, *ordered[:1], *(url for url in ordered if url in best), *ordered]))
     return ordered
 

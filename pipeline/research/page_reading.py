@@ -34,12 +34,12 @@ from pipeline.text.words import word_count
 _FIRST_TOKENS, _BESIDE_TOKENS, _OTHER_TOKENS = 15_500, 8_000, 3_000
 _LARGE_TOKENS = 24_000  # of the plan's first worker, if a sixth of the window is that much and there are further iterations
 _LATER_TOKENS = 6_000  # in a later one; a good half of the window if that is less
-# In that of the gaps, and more for each iteration after the first; of one page, as long as there is room.
-_GAP_TOKENS, _GAP_MORE, _GAP_PAGE_TOKENS = 8_000, 2_000, 400
-# Of facts and the pages of the gaps together, for each reading before; at least of these pages. What is found is paid for twice
-# more, to be written from and checked: six fast sessions, replayed, took 30,000 to 33,600 tokens of four characters, not 31,000
-# to 37,600, and of 120 lines that matter 91 were shown, not 92.
-_FOUND_TOKENS, _LEAST_GAP_TOKENS = 10_000, 2_000
+# In that of the gaps; at least; and of one page, as long as there is room.
+_GAP_TOKENS, _LEAST_GAP_TOKENS, _GAP_PAGE_TOKENS = 10_000, 2_000, 400
+# Of all pages and, three times, the facts before the gaps, for each reading before. Half of what they leave is for pages of gaps:
+# what is found there is paid for twice more, to be written from and checked. Of eleven fast sessions, replayed, that take 29,500
+# to 34,800 tokens of four characters, not 27,200 to 34,500, these readings show 50 more of 220 lines that matter, not 43.
+_SESSION_TOKENS, _FACT_COSTS = 41_000, 3
 # Of a gap's room, of a page that the last reading searched for: of 15 answers 13 are shown, not 12. With half for one of which it
 # named several sections, 130 lines that matter of 160, not 129, and 77 of the 90 that matter most, not 75.
 _ASKED_SHARE, _SEVERAL_SHARE = 4, 2
@@ -190,20 +190,22 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     what is left is for whole pages, those of which least is missing first: the first page, and each other of which a third is
     shown. Of a page that was shown in parts before, only other parts are shown.
     """
-    window, facts = window_of(state), sum(map(fact_tokens, state.facts.values()))
-    most = _most_tokens(state.config, worker.round, iteration, window, facts, first=worker.id == next(workers_in_order(state)).id)
+    window, is_first = window_of(state), worker.id == next(workers_in_order(state)).id
+    most = _most_tokens(state.config, iteration, window, first=is_first)
+    most = _gap_tokens(state.config, _spent(state, context)) if worker.round else most
     left = min(most, (window - INSTRUCTIONS) * 5 // 8)
     queries = worker.iterations[iteration - 1].queries
     view = state.perspectives[worker.perspective_id]
-    searched = [state.searches[query].hits for query in queries if query in state.searches]
-    ranked = [hits[rank] for rank in range(max(map(len, searched), default=0)) for hits in searched if rank < len(hits)]
-    hits = [*ranked, *(state.survey.hits if state.survey and not worker.round else ())]
+    done = [query for query in queries if query in state.searches]
+    ranked = [(query in view.questions, rank, hit) for query in done for rank, hit in enumerate(state.searches[query].hits)]
+    searched = [hit for _, _, hit in sorted(ranked, key=lambda one: one[:2])]  # those in a model's words first
+    hits = [*searched, *(state.survey.hits if state.survey and not worker.round else ())]
     found = [state.pages[url] for url in pages_to_read(state, worker, iteration)]
     places = {one.url: tuple(_place_of(hit) for hit in hits if without_fragment(hit.url) == one.url) for one in found}
     pages = [ReadPage(one.url, one.title, one.digest, context.page_text(one.digest), found=places[one.url]) for one in found]
     is_long = bool(pages) and tokens(pages[0].text) > left // 2
     spread = len({hit.heading for hit in hits if without_fragment(hit.url) == pages[0].url}) if pages else 0
-    named = [query for query in queries if query in state.searches and query not in view.questions]
+    named = [query for query in done if query not in view.questions]
     # A search for several headings has the section of each first.
     first_hits = {(hit.url, hit.heading) for query in named for hit in state.searches[query].hits[: query.count(";") + 1]}
     asked = Counter(without_fragment(url) for url, _ in first_hits)
@@ -238,26 +240,36 @@ def _place_of(hit: Hit) -> Place:
     return Place(hit.url.partition("#")[2], hit.heading, longest)
 
 
-def _most_tokens(config: ResearchConfig, round_: int, iteration: int, window: int, facts: int, *, first: bool) -> int:
-    """Return how many tokens of pages a reading is shown: later readings have less, for the session has one bill, and one for
-    gaps what the tokens of the ``facts`` found so far leave."""
-    if round_:
-        left = _FOUND_TOKENS * config.perspectives * config.iterations - facts
-        return max(_LEAST_GAP_TOKENS, min(_GAP_TOKENS + _GAP_MORE * (config.iterations - 1), left))
+def _most_tokens(config: ResearchConfig, iteration: int, window: int, *, first: bool) -> int:
+    """Return how many tokens of pages a reading before the gaps is shown: later ones have less, for the session has one bill."""
     if iteration > 1:
         return _LATER_TOKENS
     large = min(_LARGE_TOKENS, window // 6) if config.iterations > 1 else 0
     return max(_FIRST_TOKENS, large) if first else _BESIDE_TOKENS
 
 
+def _gap_tokens(config: ResearchConfig, spent: int) -> int:
+    """Return how many tokens of pages a reading for gaps is shown: half of what is left of those that were not ``spent``."""
+    left = (_SESSION_TOKENS * config.perspectives * config.iterations - spent) // 2
+    return max(_LEAST_GAP_TOKENS, min(_GAP_TOKENS, left))
+
+
+def _spent(state: SessionState, context: StepContext) -> int:
+    """Return the tokens of the pages that a session was shown, and three times those of its facts."""
+    texts = ((context.page_text(state.pages[url].digest), seen.shown) for url, seen in state.observed.items())
+    pages = sum(tokens(text[start:end]) for text, shown in texts for start, end in shown or [(0, len(text))])
+    return pages + _FACT_COSTS * sum(map(fact_tokens, state.facts.values()))
+
+
 def expected(config: ResearchConfig) -> tuple[int, int]:
     """Return the most calls of a session with a model, and about how many tokens in: all rounds, no retry, one part."""
-    places = [(0, turn, view == 0) for turn in range(1, config.iterations + 1) for view in range(config.perspectives)]
-    readings = [*places, *[(1, 1, False)] * config.gap_rounds]
+    places = [(turn, view == 0) for turn in range(1, config.iterations + 1) for view in range(config.perspectives)]
     window = config.context_tokens or USUAL_WINDOW
-    facts = min(_FACTS_TOKENS * len(readings), _FACTS_MOST)
-    pages = sum(_most_tokens(config, number, turn, window, facts, first=first) for number, turn, first in readings)
-    calls = len(readings) + 4  # the plan, the report, its check, and a second check of what code doubts
+    readings = len(places) + config.gap_rounds
+    facts = min(_FACTS_TOKENS * readings, _FACTS_MOST)
+    pages = sum(_most_tokens(config, turn, window, first=first) for turn, first in places)
+    pages += config.gap_rounds * _gap_tokens(config, pages + _FACT_COSTS * facts)
+    calls = readings + 4  # the plan, the report, its check, and a second check of what code doubts
     return calls, pages + _PROMPT_TOKENS * calls + 2 * facts + 2 * config.report_words
 
 

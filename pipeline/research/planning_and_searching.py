@@ -207,7 +207,7 @@ def extend_plan(step: s.ExtendPlan, state: SessionState) -> StepResult:
 
     Each open question is searched for by itself, for only what was searched for can be said not to be found; and so are the
     last queries, which nobody made, and first: a model finds the words of the pages where the user's own are others. Of 50
-    planted questions, six at a time, one such query for each shows the line that answers 41, two show 43.
+    planted questions, six at a time, one such query for each shows the line that answers 43, and two of them no more.
     """
     number = sum(node.is_gap for node in search_nodes(state))
     questions = tuple(gap.question for gap in state.analyses[step.round].gaps or ())[:MAX_GAPS]

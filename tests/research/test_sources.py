@@ -151,8 +151,10 @@ def test_the_section_that_the_last_reading_searched_for_is_shown_whole_beside_pa
     assert len(shown) > 6
     quote = "Water flows downhill. " * 1_000
     state.facts["f"] = Fact(id="f", claim=quote, quote=quote, url="corpus:z.md", digest="0" * 64)
+    state.observed["corpus:z.md"] = PageObserved((), (), whole=False, shown=((0, len(text) // 2),))
     parts = [text[start:end] for one in sources_of(state, worker, 1, context) for start, end in one.shown]
-    assert 1_500 < sum(map(tokens, parts)) < 10_000 - tokens(quote)  # what was found leaves less room
+    spent = tokens(text) / 2 + 3 * tokens(quote)  # what was shown and found leaves less room
+    assert 2_000 < sum(map(tokens, parts)) < (41_000 - spent) / 2
 
 
 def found_gaps(state: SessionState) -> tuple[Gap, ...]:
