@@ -13,7 +13,7 @@ from pathlib import Path
 from pipeline.config.keys import Keys
 from pipeline.config.queue_schema import Settings
 from pipeline.config.services import search_access
-from pipeline.config.workspace import keys_of
+from pipeline.config.workspace_settings import keys_of
 from pipeline.errors import StepError, UsageError
 from pipeline.text.redaction import Secret
 from tests.cassetting import KINDS, MODELS, SERVICES, Exchange, cassette, make

@@ -103,7 +103,7 @@ def test_no_module_imports_itself_by_a_detour(imports: dict[str, set[str]]) -> N
 
 def test_only_the_settings_read_the_environment(trees: Trees) -> None:
     reading = {"os.environ", "os.environb", "os.getenv", "environ", "getenv"}
-    assert {name for name, tree in trees.items() if mentions(tree) & reading} == {"pipeline.config.workspace"}
+    assert {name for name, tree in trees.items() if mentions(tree) & reading} == {"pipeline.config.workspace_settings"}
 
 
 def test_only_the_command_line_prints_or_exits(trees: Trees) -> None:

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import yaml
 
 from bench.evaluate.questions import Question, QuestionSet
-from pipeline.config.workspace import load_workspace
+from pipeline.config.workspace_settings import load_workspace
 from pipeline.domain.research_values import Fact, Sentence
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.session_state import SessionState

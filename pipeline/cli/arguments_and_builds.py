@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import click
 
 from pipeline.batch.session_index import SessionIndex, read_all
-from pipeline.config.workspace import QUEUE_FILE, Workspace, load_workspace, store_address
+from pipeline.config.workspace_settings import QUEUE_FILE, Workspace, load_workspace, store_address
 from pipeline.domain.events.stream_records import kind_of
 from pipeline.errors import ExitCode, NoWorkspace, ResearchError, SessionUnknown
 from pipeline.ops.console_output import PRINTED, Console, note_damage

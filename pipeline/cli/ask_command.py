@@ -18,7 +18,7 @@ from pipeline.cli.run_setup_and_progress import in_its_night
 from pipeline.config.queue_file import add_query
 from pipeline.config.queue_schema import question_fault
 from pipeline.config.services import reasoner_for
-from pipeline.config.workspace import QUEUE_FILE
+from pipeline.config.workspace_settings import QUEUE_FILE
 from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.stream_records import stream_id
 from pipeline.domain.events.talk_events import Scope, TalkOpened

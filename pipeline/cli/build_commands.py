@@ -22,7 +22,7 @@ from pipeline.cli.arguments_and_builds import (
     require_workspace,
     session_named,
 )
-from pipeline.config.workspace import load_workspace, store_address
+from pipeline.config.workspace_settings import load_workspace, store_address
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console, end
 from pipeline.text.humanize import counted

@@ -12,7 +12,7 @@ from pipeline.batch import session_lifecycle
 from pipeline.cli.arguments_and_builds import bring_up_to_date, session_named
 from pipeline.cli.run_inputs import environment_of
 from pipeline.config.queue_file import contents, invalid
-from pipeline.config.yaml_reading import Fault, Faults, fault_at, listing, nodes, record
+from pipeline.config.yaml_to_dataclasses import Fault, Faults, fault_at, listing, nodes, record
 from pipeline.domain.events.session_events import ResearchCancelled
 from pipeline.domain.research_values import Perspective
 from pipeline.ops.console_output import Console, end

@@ -16,7 +16,7 @@ from pipeline.cli.arguments_and_builds import bring_up_to_date, bring_vault_up_t
 from pipeline.cli.run_inputs import environment_of
 from pipeline.config.queue_file import add_query
 from pipeline.config.services import secrets_of
-from pipeline.config.workspace import QUEUE_FILE
+from pipeline.config.workspace_settings import QUEUE_FILE
 from pipeline.errors import CommandRefused, SystemRefused, UsageError
 from pipeline.imports.converters import read_all
 from pipeline.imports.recording import record_import

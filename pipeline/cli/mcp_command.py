@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from pipeline.config.workspace import load_workspace
+from pipeline.config.workspace_settings import load_workspace
 from pipeline.errors import UsageError
 from pipeline.ops.console_output import Console
 from pipeline.ops.mcp_tools import Library

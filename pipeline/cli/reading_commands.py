@@ -12,7 +12,7 @@ import click
 from pipeline.batch.due_queries import archived, decide
 from pipeline.cli.arguments_and_builds import import_named, read_sessions, report_left_out, session_named, workspace_store
 from pipeline.cli.presentation import list_lines, listed, show_lines, shown
-from pipeline.config.workspace import load_workspace, machine_of
+from pipeline.config.workspace_settings import load_workspace, machine_of
 from pipeline.domain.events.import_events import NOT_CHECKED, Import, import_of
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.upkeep_events import NoteRated

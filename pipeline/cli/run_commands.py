@@ -20,7 +20,7 @@ from pipeline.cli.arguments_and_builds import (
     workspace_store,
 )
 from pipeline.cli.run_inputs import Request, RunEnvironment, environment_of, is_recorded, say_reworded
-from pipeline.config.workspace import store_address
+from pipeline.config.workspace_settings import store_address
 from pipeline.errors import LOG_TROUBLE, ExitCode, NoWorkspace, UsageError, WorkspaceLocked
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import UnattendedRun, last_run, save_last_run, unattended_run

@@ -14,7 +14,7 @@ from pipeline.batch.due_queries import ANYWHERE, Decision, Selection, archived, 
 from pipeline.cli.arguments_and_builds import read_sessions
 from pipeline.config.keys import Keys
 from pipeline.config.services import Documents, config_for
-from pipeline.config.workspace import Workspace, keys_of, load_workspace, machine_of
+from pipeline.config.workspace_settings import Workspace, keys_of, load_workspace, machine_of
 from pipeline.domain.events.stream_records import begin_of, is_about, kind_of
 from pipeline.ops.console_output import Console
 from pipeline.ports import EventStore

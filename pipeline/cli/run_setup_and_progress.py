@@ -17,7 +17,7 @@ from pipeline.cli.arguments_and_builds import read_sessions
 from pipeline.cli.presentation import happened
 from pipeline.cli.run_inputs import Decisions, Request, RunEnvironment
 from pipeline.config.services import LOCAL, secrets_of
-from pipeline.config.workspace import Workspace
+from pipeline.config.workspace_settings import Workspace
 from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.night_events import PassagesEmbedded
 from pipeline.domain.events.session_events import NO_EVIDENCE, EventBase, ResearchFailed, RunStarted

@@ -15,7 +15,7 @@ from pipeline.cli.arguments_and_builds import require_workspace
 from pipeline.cli.main import refuse_unprintable
 from pipeline.config import workspace_starter
 from pipeline.config.queue_file import add_query
-from pipeline.config.workspace import QUEUE_FILE, keys_of, load_workspace
+from pipeline.config.workspace_settings import QUEUE_FILE, keys_of, load_workspace
 from pipeline.config.workspace_starter import update_templates
 from pipeline.errors import most_urgent
 from pipeline.ops.console_output import Console

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
-from pipeline.config import yaml_reading as y
+from pipeline.config import yaml_to_dataclasses as y
 from pipeline.config.queue_schema import Query, Queue, Settings, question
 from pipeline.errors import NoWorkspace, QueueInvalid, SystemRefused, UsageError
 from pipeline.system.files import open_folder, read_bytes, write

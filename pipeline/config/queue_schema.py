@@ -10,7 +10,7 @@ from unicodedata import category
 
 from yaml import Node
 
-from pipeline.config import yaml_reading as y
+from pipeline.config import yaml_to_dataclasses as y
 from pipeline.config.keys import SEARCHES, usable_store
 from pipeline.domain.budget import Caps
 from pipeline.errors import UsageError

@@ -20,7 +20,7 @@ from yaml import Mark, Node, ScalarNode, SequenceNode
 
 from pipeline.config.queue_file import FIELDS, distinct_id
 from pipeline.config.queue_schema import Query, question
-from pipeline.config.yaml_reading import Fault, Faults, near, nodes, shown
+from pipeline.config.yaml_to_dataclasses import Fault, Faults, near, nodes, shown
 from pipeline.system.files import read_bytes
 from pipeline.text.cleaning import one_line, slug, spelling_free
 

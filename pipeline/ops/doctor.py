@@ -33,7 +33,7 @@ from pipeline.config.services import (
     searches_for,
     server_beside,
 )
-from pipeline.config.workspace import Workspace, store_address
+from pipeline.config.workspace_settings import Workspace, store_address
 from pipeline.errors import CorpusUnusable, ExitCode, LogError, Malformed, ProviderRefused, ResearchError, StepError, UsageError
 from pipeline.net.calls_and_replies import Call, Good, Reply, Verdict, judged_by_status
 from pipeline.net.client import HttpClient, Policy

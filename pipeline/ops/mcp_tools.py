@@ -19,7 +19,7 @@ from typing_extensions import TypedDict  # pydantic needs it before Python 3.12;
 from pipeline.batch.session_index import SessionIndex, read_all
 from pipeline.config.queue_file import add_query
 from pipeline.config.queue_schema import Query, Queue, question_fault
-from pipeline.config.workspace import Workspace, keys_of, load_workspace
+from pipeline.config.workspace_settings import Workspace, keys_of, load_workspace
 from pipeline.domain.research_values import Fact
 from pipeline.domain.summary import Summary
 from pipeline.errors import ResearchError, SessionUnknown, UsageError

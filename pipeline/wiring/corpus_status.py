@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pipeline.config import workspace_starter
-from pipeline.config.workspace import Workspace
+from pipeline.config.workspace_settings import Workspace
 from pipeline.errors import CorpusUnusable
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from pipeline.config.keys import usable_store
-from pipeline.config.workspace import environment, objects_address, store_address, store_password
+from pipeline.config.workspace_settings import environment, objects_address, store_address, store_password
 from pipeline.errors import UsageError
 from pipeline.store.jobs import PgQueuerEngine, check_schedule
 from pipeline.store.nights import PostgresNights

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pipeline import __version__
 from pipeline.config.keys import Keys
 from pipeline.config.services import secrets_of
-from pipeline.config.workspace import Workspace, machine_of
+from pipeline.config.workspace_settings import Workspace, machine_of
 from pipeline.domain.events.session_events import EventBase, RunStarted
 from pipeline.domain.events.stream_records import stream_id
 from pipeline.domain.events.upkeep_events import NoteRated

@@ -27,7 +27,7 @@ from pipeline.config.services import (
     secrets_of,
     server_beside,
 )
-from pipeline.config.workspace import Workspace
+from pipeline.config.workspace_settings import Workspace
 from pipeline.config.workspace_starter import source
 from pipeline.documents.extractor import Extractor
 from pipeline.domain.budget import Budget, Caps, CombinedBudget, paying

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from pipeline.config.keys import Keys, shown_store, usable_store
 from pipeline.config.queue_schema import Settings
-from pipeline.config.workspace import store_address, store_password
+from pipeline.config.workspace_settings import store_address, store_password
 from pipeline.domain.events.stream_records import Branch, Record
 from pipeline.errors import LogDamaged, LogError, SchemaTooNew, UsageError
 from pipeline.ports import EventStore

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from pipeline.batch.session_index import read_all
 from pipeline.config import workspace_starter
 from pipeline.config.vault_queue import QUEUE_NOTE, linked
-from pipeline.config.workspace import Workspace
+from pipeline.config.workspace_settings import Workspace
 from pipeline.domain.summary import Summary
 from pipeline.errors import SystemRefused, TemplateInvalid, UsageError
 from pipeline.site import build_if_changed as site

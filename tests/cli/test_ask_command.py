@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config.workspace import load_workspace
+from pipeline.config.workspace_settings import load_workspace
 from tests.commanding import Said, said, workspace_in
 
 DEPTH = "How deep is the harbour at low tide?"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.config.keys import Keys, read_keys, shown_store, usable_store
-from pipeline.config.workspace import store_address
+from pipeline.config.workspace_settings import store_address
 from pipeline.errors import QueueInvalid, UsageError
 
 

@@ -20,7 +20,7 @@ from pipeline.config.services import (
     searches_for,
     secrets_of,
 )
-from pipeline.config.workspace import load_workspace
+from pipeline.config.workspace_settings import load_workspace
 from pipeline.errors import QueueInvalid, UsageError
 
 ROOT = Path(__file__).parents[2]

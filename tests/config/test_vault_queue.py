@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pipeline.config.queue_schema import Query
 from pipeline.config.vault_queue import QUEUE_NOTE, linked, questions_in, tasks_in
-from pipeline.config.workspace import load_workspace
+from pipeline.config.workspace_settings import load_workspace
 
 
 def vault_of(folder: Path, queue: str) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.config import workspace_starter
-from pipeline.config.workspace import load_workspace
+from pipeline.config.workspace_settings import load_workspace
 from pipeline.config.workspace_starter import TemplateUpdate, set_aside, update_templates
 from pipeline.errors import UsageError
 from pipeline.text.cleaning import digest_of

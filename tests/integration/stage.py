@@ -19,7 +19,7 @@ from pipeline.batch.session_index import read_all
 from pipeline.config.keys import Keys
 from pipeline.config.queue_schema import Query
 from pipeline.config.services import config_for
-from pipeline.config.workspace import Workspace, load_workspace
+from pipeline.config.workspace_settings import Workspace, load_workspace
 from pipeline.documents.extractor import Extractor
 from pipeline.domain.budget import Budget
 from pipeline.domain.events.json_codec import decode_all

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from pipeline.cli.main import cli
 from pipeline.config import workspace_starter
 from pipeline.config.keys import Keys, read_keys
-from pipeline.config.workspace import load_workspace
+from pipeline.config.workspace_settings import load_workspace
 from pipeline.errors import LogDamaged, most_urgent
 from pipeline.net.client import HttpClient, Policy
 from pipeline.ops.console_output import begin, end, note_damage

@@ -15,7 +15,7 @@ from unittest import mock
 import pytest
 
 from bench import made_log
-from pipeline.config.workspace import load_workspace
+from pipeline.config.workspace_settings import load_workspace
 from pipeline.errors import SessionUnknown
 from pipeline.ops.mcp_server import server_of
 from pipeline.ops.mcp_tools import Library

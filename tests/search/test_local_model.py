@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.config.keys import Keys
-from pipeline.config.workspace import load_workspace
+from pipeline.config.workspace_settings import load_workspace
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.errors import ServiceFailed, UsageError
