@@ -266,6 +266,8 @@ class _Walker:
         self._region, self._main, self._hidden = 0, False, False
         self._ground: _Colour | None = _WHITE
         self._item = False  # the next text opens a list item
+        self._number = ""  # of that item, as it is shown
+        self._next: list[int | None] = []  # of each open list, the number of its next item; None: it has no numbers
         self._target = ""  # the latest id since the latest text
         self._ids = {""}  # of what came so far: an <a id="x"/> that nothing ends is repeated in what follows
         self._latest = 1, ""  # level and text of the latest heading
@@ -399,8 +401,17 @@ class _Walker:
                 )  # fmt: skip
                 self._terms.append((headed, self._latest))
             self._item = tag == "li" or (self._item and tag not in ("ul", "ol", "dl", "table"))
+            if tag in ("ul", "ol"):
+                start = node.attributes.get("start") or "1"
+                self._next.append(int(start) if tag == "ol" and start.isdecimal() else None)
+            elif tag == "li":
+                number = self._next[-1] if self._next else None
+                self._number = "" if number is None else f"{number}. "
+                self._next[-1:] = [None if number is None else number + 1]
             self._inside(node, depth)
             self._flush()
+            if tag in ("ul", "ol"):
+                self._next.pop()
             if tag in ("dd", "dl"):
                 self._emit("item", "")
             if tag == "dl" and (ended := self._terms.pop())[0]:
@@ -502,6 +513,7 @@ class _Walker:
             lead, self._lead = self._lead, ""
             if lead and self._linked <= word_count(text):  # what stands behind a term says what it is, also if it is a link
                 self._linked = self._local = 0
+            text, self._number = f"{self._number}{text}", ""
             self._emit("item" if lead or self._item else "paragraph", f"{lead}: {text}" if lead else text)
             self._item = False
         while self._notes:

@@ -20,6 +20,7 @@ from pipeline.vault.output.escaping import Inert, before_space, fenced, inert
 
 OMITTED = "[…]"
 _CODE_LINE = re.compile(r"[ \t]+\S|.*[{};\\]\s*\Z")
+_NUMBER = re.compile(r"(?:0|[1-9][0-9]{0,8})(?=\. )")  # of an item of an ordered list, as pages are stored
 _MOST_CELLS = 40
 _ENDS_SENTENCE = re.compile(r"[.!?:…][\"'”’»)\]]{0,3}\Z")
 
@@ -95,7 +96,12 @@ def markdown(text: str, lead: str = "") -> Inert:
             drawn = [f"| {' | '.join([*row, *[''] * (width - len(row))])} |" for row in rows]
             parts.append([*map(Inert, (drawn[0], f"|{' --- |' * width}", *drawn[1:]))])
         elif kind == "item":
-            parts.append([Inert(f"- {item or '…'}") for item in map(before_space, texts)])
+            numbers = [int(found[0]) if (found := _NUMBER.match(item)) else -1 for item in texts]
+            if numbers[0] >= 0 and numbers == [*range(numbers[0], numbers[0] + len(numbers))]:  # else Markdown counts otherwise
+                texts = [item.partition(" ")[2] for item in texts]
+                parts.append([Inert(f"{number}. {before_space(item)}") for number, item in zip(numbers, texts, strict=True)])
+            else:
+                parts.append([Inert(f"- {item or '…'}") for item in map(before_space, texts)])
         else:
             parts += [[before_space(one)] for one in texts if one.strip()]
     return Inert("\n\n".join("\n".join(part) for part in parts if part))

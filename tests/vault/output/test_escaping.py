@@ -178,6 +178,10 @@ PASSAGES = (
 passages = st.lists(st.one_of(st.sampled_from(PASSAGES), st.text()), min_size=1, max_size=3).map("\n\n".join)
 
 
+def test_a_list_keeps_its_numbers_also_where_it_starts_later_or_leaves_one_out() -> None:
+    assert (markdown("- 3. On\n- 4. Off"), markdown("- 1. On\n- 3. Off")) == ("3. On\n4. Off", "- 1\\. On\n- 3\\. Off")
+
+
 @given(passages, passages)
 @example("```\n%% begin notes %%\n[[Home]] <% x %>", "")
 def test_a_passage_does_nothing_in_a_vault(text: str, lead: str) -> None:
