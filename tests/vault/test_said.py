@@ -86,10 +86,11 @@ def test_what_is_said_in_a_report_is_recorded_once_also_if_it_is_moved_or_remove
     if "attic" not in place:
         assert not (folder / "vault" / "attic").exists()
         assert "- [x] wrong, noted" in moved.read_text()
-        change(moved, "- [x] wrong, noted", "- [ ] wrong, noted", count=1)
+        change(moved, "- [x] wrong, noted", "- [ ] wrong" if place else "- [ ] wrong, noted", count=1)
         assert said(folder, "-q", "build").code == 0
         assert not _rated(folder).wrong
         assert "noted" not in moved.read_text()
+        assert not (folder / "vault" / "attic").exists()
 
 
 def test_an_older_copy_takes_nothing_back(folder: Path) -> None:

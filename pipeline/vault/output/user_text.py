@@ -175,9 +175,9 @@ def letters_of(lines: Iterable[bytes]) -> str:
     return urlsafe_b64encode(b"".join((crc32(line) & 0xFFFFFF).to_bytes(3) for line in lines)).decode()
 
 
-def each(letters: str) -> set[str]:
+def each(letters: str) -> list[str]:
     """Return the letters of each line."""
-    return {letters[start : start + _LETTERS] for start in range(0, len(letters), _LETTERS)}
+    return [letters[start : start + _LETTERS] for start in range(0, len(letters), _LETTERS)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +217,12 @@ class OnDisk:
 
     @property
     def generated(self) -> list[bytes]:
-        """The lines of the generated part that are signed, as they are now."""
-        return significant(self.properties, filled(self.body, {}))
+        """The lines of the generated part that are signed, as they are now; a box unticked by hand has its ``, noted`` again."""
+        lines, signed = significant(self.properties, filled(self.body, {})), each(self.lines)
+        noted = [line + NOTED.encode() for line in lines] if len(lines) == len(signed) else []
+        for place, line in enumerate(noted):
+            lines[place] = line if letters_of([line]) == signed[place] else lines[place]
+        return lines
 
     @property
     def is_untouched(self) -> bool:
@@ -343,6 +347,7 @@ def _united_properties(ours: str, theirs: str) -> str:
     return "".join(mine.values())
 
 
+NOTED = ", noted"
 # A box as the report's template writes it (", noted" stands behind a tick that is recorded), and the link to a quote above it.
 BOX = re.compile(r"^[> ]*- \[(?P<tick>[ xX])\] (?P<rating>useful|wrong)(?P<noted>, noted)?\s*$", re.MULTILINE)
 _QUOTE = re.compile(r"#\^(q-[A-Za-z0-9-]+)")
@@ -393,10 +398,16 @@ def rating_of(text: str) -> str:
 
 
 def marked(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the block id of each passage with a change that is not recorded yet, and the rating: useful, wrong or ""."""
-    start, block = 0, ""
-    for box in BOX.finditer(text):
+    """Yield the block id of each passage with a change that is not recorded yet, and the rating: useful, wrong or "".
+
+    A box that was written anew without a tick and its ``, noted`` is one whose tick was taken back, as the signature says.
+    """
+    start, block, boxes, signed = 0, "", [*BOX.finditer(text)], list[bytes]()
+    with suppress(ValueError):  # the build leaves such a note alone, and says so
+        signed = [line for line in parse(text).generated if BOX.match(line.decode("utf-8", "surrogateescape"))]
+    for place, box in enumerate(boxes):
         found = _QUOTE.findall(text, start, box.start())
         start, block = box.end(), found[-1] if found else block
-        if block and (box["tick"] != " ") != bool(box["noted"]):
+        noted = signed[place].endswith(NOTED.encode()) if len(signed) == len(boxes) else box["noted"]
+        if block and (box["tick"] != " ") != bool(noted):
             yield block, box["rating"] if box["tick"] != " " else ""

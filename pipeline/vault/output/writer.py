@@ -172,7 +172,7 @@ class VaultWriter:
         additions = united(*(user_text.kept(version, properties) for version in versions))
         if len(versions) > 1:
             known = {letters for version in versions for letters in each(version.lines)}
-            edited = [not each(letters_of(version.generated)) <= known for version in versions]
+            edited = [not known.issuperset(each(letters_of(version.generated))) for version in versions]
         else:
             untouched = (made is not None and made.digest == digest_of(data)) or versions[0].is_untouched
             edited = [not untouched and fresh.data(additions) != data]
