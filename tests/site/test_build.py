@@ -23,7 +23,6 @@ from pipeline.site import page_values, paths, stages
 from pipeline.site.paths import encoded, file_of, page_of
 from pipeline.vault.build_cache import Kept
 from tests.site.scratch import TEMPLATES, VAULT, Scratch, cold, note, scratch_vault
-from tests.vault.builders import looks
 
 
 @pytest.fixture
@@ -179,13 +178,6 @@ def made(scratch: Scratch) -> Scratch:
     return scratch
 
 
-def test_a_second_build_writes_nothing(made: Scratch) -> None:
-    before = looks(made.folder)
-    again = made.build()
-    assert (again.written, again.removed) == ((), ())
-    assert looks(made.folder) == before, "not even what is remembered"
-
-
 def test_a_changed_quote_changes_the_page_that_cites_it_and_a_changed_title_those_that_show_it(made: Scratch) -> None:
     made.write("sources/2026-11/s1.md", VAULT["sources/2026-11/s1.md"].replace("Word for word", "Other words"))
     written = set(made.build().written)
@@ -196,17 +188,6 @@ def test_a_changed_quote_changes_the_page_that_cites_it_and_a_changed_title_thos
     written = set(made.build().written)
     assert {"sessions/2026/w1.html", "browse/reports.html"} <= written
     assert not {"my/mine.html", "reports/2026/r2.html"} & written
-
-
-def test_a_note_that_appears_mends_the_links_to_it_until_it_is_gone(made: Scratch) -> None:
-    for _ in range(2):
-        made.write("my/nowhere.md", "Here.")
-        made.build()
-        assert '<a class="internal" href="../../my/nowhere.html">nowhere</a>' in made.html("reports/2026/r2.html")
-        made.remove("my/nowhere.md")
-        made.write("my/private.md", "---\npublish: false\n---\n")  # so that all notes are read again
-        made.build()
-        assert '<span class="internal broken">nowhere</span>' in made.html("reports/2026/r2.html")
 
 
 def test_a_page_that_was_lost_or_altered_is_made_again_and_no_other(made: Scratch) -> None:

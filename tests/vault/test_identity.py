@@ -46,17 +46,6 @@ def test_a_moved_note_stays_where_it_is_and_links_follow(place: Workplace, room:
     assert place.build().written == ()
 
 
-@pytest.mark.parametrize("what", ["moved", "removed", "doubled"])
-def test_after_a_note_was_put_elsewhere_the_vault_is_as_made_anew(place: Workplace, what: str) -> None:
-    note = place.note("sessions/2026/session-do-ants-sleep")
-    if what != "removed":
-        (note.parent / "elsewhere.md").write_bytes(note.read_bytes())
-    if what != "doubled":
-        note.unlink()
-    place.build()
-    assert place.files() == afresh(place, place.root / "afresh")
-
-
 def test_what_an_earlier_version_recorded_of_the_note_of_an_import_holds() -> None:
     decisions = Decisions()
     decisions.apply(NoteHidden(note="import:a"))

@@ -16,7 +16,7 @@ from pipeline.vault.note import KINDS, OWN_CLASS, OWNED
 from pipeline.vault.output import frontmatter
 from pipeline.vault.output.templates import Renderer
 from pipeline.vault.stages import SNIPPET, STYLE_SHEET
-from tests.vault.builders import TEMPLATES, Workplace, a_store, change, changed_templates
+from tests.vault.builders import TEMPLATES, Workplace, a_store, change
 
 ROOT = TEMPLATES.parents[1]
 
@@ -50,14 +50,6 @@ def test_a_faulty_template_is_named_with_its_line_and_nothing_is_written(
     assert re.search(r"while writing [\w/-]+\.md", caught.value.message)
     (place.templates / file).write_text(good)
     assert {path.partition("/")[0] for path in place.build().written} == {"topics"}
-
-
-def test_a_missing_template_is_named(tmp_path: Path) -> None:
-    place = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
-    (place.templates / "source.md.j2").unlink()
-    with pytest.raises(TemplateInvalid, match=r"source\.md\.j2: is missing"):
-        place.build()
-    assert not place.vault.exists()
 
 
 def test_the_readme_lists_exactly_what_each_template_is_given_and_the_filters(tmp_path: Path) -> None:
