@@ -18,6 +18,7 @@ from pipeline.text.words import repeated, split_sentences, word_count
 
 MIN_QUOTE_WORDS = 3  # words
 _NEARLY = 0.8  # least share of pairs of words, in either direction, that a slip of the copy leaves
+_WHOLE_ROW = 400  # characters of a table row that is quoted whole where one of its cells is
 _HEADER_WORDS = 8  # of a cell that names a column
 
 
@@ -91,9 +92,13 @@ def _own_words(quote: str, page: ReadPage) -> tuple[str, int]:
             behind = "".join(takewhile(lambda sign: not sign.isalnum(), reversed(quote)))[::-1]
             if text.startswith(behind, word_end) and not text[word_end + len(behind) :][:1].isalnum():
                 last = max(last, word_end + len(behind))
-            is_heading = signs.startswith("#") and text.count("\n```", 0, first) % 2 == 0
-            if text.endswith(signs, 0, word) and not is_heading:
+            is_code = text.count("\n```", 0, first) % 2 == 1
+            if text.endswith(signs, 0, word) and (is_code or not signs.startswith("#")):
                 first = min(first, word - len(signs))
+            begin, stop = text.rfind("\n", start, first) + 1 or start, text.find("\n", last, end)
+            row = text[begin : stop if stop >= 0 else end].rstrip()
+            if row.startswith("| ") and len(row) <= _WHOLE_ROW and last <= begin + len(row) and not is_code:
+                first, last = begin, begin + len(row)  # a cell says little without the others
             return text[first:last], max(0, len(normalised(text[:first])) - 1) if page.shown else -1
     return "", -1
 

@@ -155,6 +155,7 @@ def test_a_quoted_row_has_the_header_of_its_table_once() -> None:
         f"# Locks\n\n{first}\n| SHARED | Any number of processes can read. |\n", "Any number of processes can read."
     )
     assert facts[0].lead == "", "its first row is a row like the others"
+    assert facts[0].quote == "| SHARED | Any number of processes can read. |", "a cell is quoted with the others of its row"
 
 
 @pytest.mark.parametrize(
