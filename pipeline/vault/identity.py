@@ -203,7 +203,7 @@ class Identity:
                 continue
             top, slash, _ = note.path.partition("/")
             with_folder = note.canonical.startswith(f"{top}/") and top not in self._tops  # it comes back, as the home note does
-            if wanted and slash and not is_lost and not with_folder:
+            if wanted and slash and not is_lost and not with_folder and note.id in self._notes:
                 with suppress(Obstacle):  # what is behind a link, or may not be read, is not gone
                     if self._tree.state(note.path) is None:
                         yield NoteHidden(note=note.id)

@@ -267,10 +267,11 @@ def test_a_base_or_style_sheet_is_renewed_until_somebody_edits_it_also_where_not
 
 def test_notes_that_are_no_longer_made_go_away_with_their_folders(place: Workplace) -> None:
     del place.store.streams["batch-2026-11-21t020000-ab12"], place.store.streams["batch-2026-11-28t020000-ab12"]
+    (place.vault / "nights" / "2026-11-21.md").unlink()  # as git does, with what another machine forgot
     report = place.build()
-    assert report.removed == ("nights/2026-11-21.md", "nights/2026-11-28.md", "nights/thirty-nights.svg")
+    assert report.removed == ("nights/2026-11-28.md", "nights/thirty-nights.svg")
     assert not (place.vault / "nights").exists()
-    assert report.set_aside == ()
+    assert report.set_aside == report.hidden == ()
 
 
 @pytest.mark.parametrize("is_hidden", [False, True])
