@@ -12,11 +12,16 @@ import re
 import threading
 import unicodedata
 from collections import Counter
+from collections.abc import Sequence
+from difflib import get_close_matches
 from functools import cache, lru_cache
 from itertools import chain, pairwise, repeat
+from posixpath import commonprefix
 
 import regex
 import Stemmer
+
+from pipeline.text.cleaning import one_line
 
 DEFAULT_LANGUAGE = "english"
 
@@ -239,6 +244,29 @@ def repeated(part: str, whole: str) -> float:
     """Return the share, 0 to 1, of the pairs of adjoining words in ``part`` that ``whole`` has too; 0 if it has no pair."""
     pairs, known = (frozenset(pairwise(map(str.lower, words(text)))) for text in (part, whole))
     return len(pairs & known) / len(pairs) if pairs else 0.0
+
+
+def words_around_change(said: str, before: Sequence[str], longest: int, longest_new: int) -> str:
+    """Return what ``said`` says and the sentences ``before`` did not say, on one line of at most ``longest_new`` characters.
+
+    Of a sentence that is nearly one of them it is the words around the first that differ, and what they were if that is short: at
+    most ``longest`` characters.
+    """
+    new = [part for part in map(str.strip, split_sentences(said)) if part not in before]
+    alike = ((one, old) for one in new for old in get_close_matches(one, before, 1))
+    part, was = next(alike, (" ".join(new) or said, ""))
+    if not was:
+        return one_line(part if said.startswith(part) else f"… {part}", longest_new)
+    start = part.rfind(" ", 0, len(commonprefix([part, was]))) + 1
+    same_end = min(len(commonprefix([part[::-1], was[::-1]])), len(part) - start, len(was) - start)
+    rest = part[len(part) - same_end :].split(" ", 2)[:2]  # to the end of the word, and one more: an amount has a unit
+    same_end -= len(" ".join(rest))
+    old = was[start : len(was) - same_end].rstrip(" .,;:")
+    words_before = f" (was “{old}”)" if 0 < 2 * len(old) < longest else ""
+    longest, end = longest - len(words_before), len(part) - same_end
+    if end > longest:  # it is so far behind that it has to be the end of what is shown
+        part = part[min(start, part.find(" ", end - longest + 3) + 1) :]
+    return one_line(part if said.startswith(part) else f"… {part}", longest) + words_before
 
 
 _TOKEN = re.compile(r"\S+")  # with its place, which splitting does not give

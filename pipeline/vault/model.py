@@ -15,11 +15,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
-from difflib import get_close_matches
 from functools import cached_property, partial
 from itertools import takewhile
 from pathlib import Path
-from posixpath import commonprefix
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -41,7 +39,7 @@ from pipeline.ports import EventStore
 from pipeline.text.addresses import DOCUMENTS, path_of
 from pipeline.text.cleaning import name_slug, one_line, slug
 from pipeline.text.times import is_zone, moment_of, night_of
-from pipeline.text.words import language_code, split_sentences
+from pipeline.text.words import language_code, split_sentences, words_around_change
 from pipeline.vault import note
 from pipeline.vault.build_cache import Kept, rows_in
 from pipeline.vault.note import Names, View, grouped
@@ -245,33 +243,9 @@ def _news(state: SessionState) -> News | None:
     first, before = list[str](), [*found.gone, *(change.before for change in found.changed)]
     for fact in (state.facts[name] for name in names[:_MOST_NEWS]):
         gone = [part.strip() for one in before if one.url == fact.url for part in split_sentences(flat(one.quote))]
-        first.append(_what_is_new(said_by(state, fact), gone))
-    nearest = state.report.summary[0].facts if state.report and state.report.summary else ()
+        first.append(words_around_change(said_by(state, fact), gone, ON_HOME, LONGEST_ANSWER))
     counts = len(added), len(found.changed), len(found.gone), lost, len(found.not_shown), len(found.now_shown)
-    is_other = found.other_nearest or not {*nearest}.isdisjoint(found.now_shown)
-    return News(found.since, tuple(first), *counts, found.called_wrong, is_other)
-
-
-def _what_is_new(said: str, before: Sequence[str]) -> str:
-    """Return what is said and the sentences ``before`` did not say, on one line.
-
-    Of a sentence that is nearly one of them it is the words around the first that differ, and what they were if that is short.
-    """
-    new = [part for part in map(str.strip, split_sentences(said)) if part not in before]
-    alike = ((one, old) for one in new for old in get_close_matches(one, before, 1))
-    part, was = next(alike, (" ".join(new) or said, ""))
-    start = len(commonprefix([part, was]))
-    start = part.rfind(" ", 0, start) + 1
-    same_end = min(len(commonprefix([part[::-1], was[::-1]])), len(part) - start, len(was) - start)
-    same_end -= len(
-        " ".join(part[len(part) - same_end :].split(" ", 2)[:2])
-    )  # to the end of the word, and one more: an amount has a unit
-    old = was[start : len(was) - same_end].rstrip(" .,;:")
-    words = f" (was “{old}”)" if 0 < len(old) <= _SHORT else ""
-    longest, end = (ON_HOME - len(words), len(part) - same_end) if was else (LONGEST_ANSWER, 0)
-    if end > longest:  # it begins so late that the words stand at its end
-        part = part[min(start, part.find(" ", end - longest + 3) + 1) :]
-    return one_line(part if said.startswith(part) else f"… {part}", longest) + words
+    return News(found.since, tuple(first), *counts, found.called_wrong, found.other_nearest)
 
 
 def _readings(state: SessionState) -> Iterator[Reading]:
