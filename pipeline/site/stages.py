@@ -170,7 +170,10 @@ class Build:
         try:
             notes = self._read_notes()
             site = Site(_TITLE, self._url, lists.navigation(notes.of_kind))
-            self._render_notes(notes, site)
+            composer = Composer(notes, self._places)
+            for path, note in notes.by_path.items():
+                make = lambda note=note: self._page(composer, note)  # noqa: E731
+                self._put_page(note.kind, site, page_of(path), self._shown(notes, note), make)
             self._copy(notes)
             self._render_lists(notes, site)
             self._write_search(notes)
@@ -282,13 +285,6 @@ class Build:
             self._frames[template] = _key(self._layout.digest(template), site)
         key = _key(self._frames[template], shown)
         self._put(path, key, lambda: self._layout.render(template, site, make()))
-
-    def _render_notes(self, notes: Notes, site: Site) -> None:
-        """Render the pages of notes."""
-        composer = Composer(notes, self._places)
-        for path, note in notes.by_path.items():
-            page = page_of(path)
-            self._put_page(note.kind, site, page, self._shown(notes, note), lambda note=note: self._page(composer, note))  # type: ignore[misc]
 
     def _shown(self, notes: Notes, note: Record) -> object:
         """What a note's page is made from: its own record, what it shows of those that lead to it, and the records it quotes."""

@@ -77,7 +77,6 @@ def _is_signed(data: bytes) -> bool:
     return last.removesuffix(b" */").endswith(tuple(f"generated: {mark}".encode() for mark in marks))
 
 
-_SAVING_S = 0.1  # for how long a note may be empty while an editor saves it
 _LEFT = "not changed, so that no text is lost; correct this and run `research build` again"
 
 
@@ -135,9 +134,9 @@ class VaultWriter:
             self._remove(path)
 
     def _read(self, path: str) -> bytes | None:
-        """What a note has, None if there is none; an editor empties it before it writes it."""
+        """What a note has, None if there is none; an editor empties it before it writes it, for far less than 0.1 s."""
         if (data := self._tree.read(path)) == b"":
-            sleep(_SAVING_S)
+            sleep(0.1)
             data = self._tree.read(path)
         return data
 
