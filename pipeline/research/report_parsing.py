@@ -54,7 +54,7 @@ def read_report(text: str, facts: Facts, *, begins: bool = True, beyond: bool = 
     for place in range(len(lines) - 1, max(-1, len(lines) - 6), -1):
         said = lines[place].strip("*_#>- .").strip()
         for words, meaning in _OUTCOMES.items():
-            rest = said[len(words) :]
+            rest = said[len(words) :].replace("`", "")  # a line of its own, in plain words
             if not outcome and said.lower().startswith(words) and not rest[:1].isalnum() and not rest.startswith(" "):
                 outcome, lacks, lines = meaning, one_line(_CITED.sub("", rest).strip("*_:;,.— "), 400), lines[:place]
     sections: list[ReportSection] = []

@@ -39,7 +39,7 @@ Stop it first [E1].
 | restart | nothing [E1] | a minute [E2] |
 | wait | ∴ more [E1] | |
 
-answered in part: nothing says how long it takes
+answered in part: nothing says how long `restart` takes
 """
 
 
@@ -52,7 +52,7 @@ def test_a_report_is_read_into_its_parts() -> None:
     written = read_report(REPORT, FACTS)
     assert [section.id for section in written.sections] == ["summary", "section_2", "section_3"]
     assert [section.title for section in written.sections] == ["How to restart", "What to do", "What it costs"]
-    assert (written.outcome, written.lacks) == ("in-part", "nothing says how long it takes")
+    assert (written.outcome, written.lacks) == ("in-part", "nothing says how long restart takes")
 
 
 def test_steps_go_on_behind_code_that_stands_between_them() -> None:
