@@ -197,7 +197,8 @@ class Identity:
                 continue  # hidden by a command, or elsewhere: this build removes it
             if wanted in places or (note.path and note.path in places):
                 continue
-            if places:  # of several copies the one that kept its name, else the first
+            if places:  # of several copies, first those outside `my/`, the one that kept its name, else the first
+                places = self._files_of(note.id) or places
                 name = (wanted or note.canonical).rpartition("/")[2]
                 yield NoteMoved(note=note.id, path=next((path for path in places if path.rpartition("/")[2] == name), places[0]))
                 continue

@@ -146,6 +146,8 @@ def test_a_copy_without_an_id_or_among_the_own_notes_is_a_persons(place: Workpla
     report = place.build()
     assert report.moved == report.united == {}
     assert copy.read_bytes() == before
+    moved(place, note, "reports/moved.md")
+    assert [*place.build().moved.values()] == ["reports/moved.md"]
 
 
 def test_a_copy_that_a_synchronisation_left_is_united_with_the_note(place: Workplace) -> None:
