@@ -50,7 +50,7 @@ _NEGATIONS = frozenset(
     "mustnt hasnt havent hadnt nicht kein keine keinen keiner keinem nie niemals ohne ne pas jamais sans non nunca sin ni nao "
     "não niet geen nooit".split()
 )
-_REST = "…"
+_REST = "..."  # as NFKC writes the one sign
 _BEFORE = 2  # words before a quote in which a negation counts
 _OPENERS, _CLOSERS = "([{\"'“‘«„`*_", ")]}\"'”’»`*_"
 
@@ -193,7 +193,7 @@ def _is_cut_off(pair: Sequence[_Word]) -> bool:
     """Return whether a sign binds the two words, between which a quote begins or ends, as in ``10%`` or ``km/h``."""
     if len(pair) < 2 or not (pair[0].is_sign or pair[1].is_sign):
         return False
-    return pair[0].span.end == pair[1].span.start and pair[1].said != _REST
+    return pair[0].span.end == pair[1].span.start and _REST not in (pair[0].said, pair[1].said)
 
 
 def _lacks_negation(page: Sequence[_Word], first: int, end: int) -> bool:
@@ -209,7 +209,7 @@ def _lacks_negation(page: Sequence[_Word], first: int, end: int) -> bool:
 def _with_marks(text: str, span: Span) -> Span:
     """Return the place with its opening and closing marks, its final stop and, in a list or table, its line's own marks."""
     start, end = span
-    while end < len(text) and text[end] in _CLOSERS + ".!?。！？":
+    while end < len(text) and text[end] in _CLOSERS + ".!?…。！？":
         end += 1
     while start and text[start - 1] in _OPENERS:
         start -= 1

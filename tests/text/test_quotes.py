@@ -19,6 +19,7 @@ The cache holds 1,600 pages of 8 kB, that is 2^32 bytes at most – about 12.5 M
 - Temperatures from -5 °C to 40 °C are allowed
 - Speeds of 5–10 km/h, or 3 m/s
 - The motor draws 5 mW at rest and < 3 A under load
+- …and it has an entry for each motor, like speed, name…
 
 | Setting | Default | Range |
 | work_mem | 4 MB | 64 kB to 2 GB |
@@ -59,6 +60,8 @@ HONEST = (
     "The pump runs at night…",
     "...The valve stays closed.",
     "On a crash, the index is rebuilt from the log.",
+    "…and it has an entry for each motor, like speed, name…",
+    "it has an entry for each motor, like speed, name",
     "On a crash the index is rebuilt from the log…",
     "On a crash the `index` is rebuilt",
     "Do not restart the server while a backup runs; it can't be resumed afterwards.",
