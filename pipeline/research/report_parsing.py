@@ -232,10 +232,12 @@ def read_sentences(text: str, facts: Facts) -> Iterator[Sentence]:
     spans[1:-1:2] = [_CODE] * len(code)
     # A stop behind a citation ends a sentence, whatever sign the next one begins with.
     marked = _BEHIND_STOP.sub(r"\2\1", "`".join(spans).replace("\ue001. ", "\ue001.\n"))
-    left = iter(code)
+    left, sign = iter(code), ""
     for part in [one for line in marked.split("\n") for one in split_sentences(line)]:
-        keys = "".join(held[int(number)] for number in _HELD.findall(part))
+        keys = sign + "".join(held[int(number)] for number in _HELD.findall(part))
         plain = re.sub(f"`{_CODE}`", lambda _found: f"`{next(left)}`", _HELD.sub("", part))
+        is_label = plain.endswith("**") and not _CITED.search(keys)
+        sign = DERIVED if DERIVED in keys and is_label else ""  # it is said of what follows
         if one := _read(plain, keys, facts):
             yield one
 
