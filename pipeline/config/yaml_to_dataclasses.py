@@ -314,7 +314,8 @@ def pairs(each: Reader, keys: Sequence[str] = ()) -> Reader:
     """Return a reader of a mapping as pairs of key and value; ``keys`` are those it may have, () for any."""
 
     def read(node: Node) -> tuple[tuple[str, Any], ...]:
-        known = keys or ([key.value for key, _ in node.value] if isinstance(node, MappingNode) else [])
+        pairs_of_node = node.value if isinstance(node, MappingNode) else []
+        known = keys or [key.value for key, _ in pairs_of_node if isinstance(key, ScalarNode)]
         return tuple(members(node, dict.fromkeys(known, each)).items())
 
     return read

@@ -113,6 +113,7 @@ FAULTS: list[tuple[str | bytes, int, int, str, str]] = [
     ("settings:\n  reasoner: {model: a, base_url: localhost}\nqueries: [a]\n", 2, 34, "no web address", "https://"),
     ("settings:\n  reasoner: {model: a, key: sk-or-v1-abc}\nqueries: [a]\n", 2, 29, "never a key itself", "MY_SERVER_API_KEY"),
     ("settings:\n  reasoner: {model: a, roles: {writer: b}}\nqueries: [a]\n", 2, 32, "is not known", "did you mean write?"),
+    ("settings:\n  prices: {[a]: {input: 1}}\nqueries: [a]\n", 2, 12, "a list where one value belongs", "write a key"),
     ("settings:\n  prices: {a: {input: 1}}\nqueries: [a]\n", 2, 15, "output is missing", "{output: …}"),
     ("settings:\n  prices: {a: {input: -1, output: 2}}\nqueries: [a]\n", 2, 23, '"-1" is not an amount in USD', "0.25"),
     ("settings:\n  search_urls: {bravo: 'http://a'}\nqueries: [a]\n", 2, 17, "is not known", "did you mean brave?"),
