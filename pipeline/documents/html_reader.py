@@ -402,16 +402,20 @@ class _Walker:
                 self._terms.append((headed, self._latest))
             self._item = tag == "li" or (self._item and tag not in ("ul", "ol", "dl", "table"))
             if tag in ("ul", "ol"):
-                start = node.attributes.get("start") or "1"
-                self._next.append(int(start) if tag == "ol" and start.isdecimal() else None)
+                start, kind = node.attributes.get("start") or "1", node.attributes.get("type") or "1"
+                is_counted = tag == "ol" and kind == "1" and "reversed" not in node.attributes
+                self._next.append(int(start) if is_counted and start.isdecimal() and len(start) < 10 else None)
             elif tag == "li":
-                number = self._next[-1] if self._next else None
+                number, own = self._next[-1] if self._next else None, node.attributes.get("value") or ""
+                number = int(own) if number is not None and own.isdecimal() and len(own) < 10 else number
                 self._number = "" if number is None else f"{number}. "
                 self._next[-1:] = [None if number is None else number + 1]
             self._inside(node, depth)
             self._flush()
             if tag in ("ul", "ol"):
                 self._next.pop()
+            elif tag == "li":
+                self._number = ""  # an item without text gives it to no paragraph behind it
             if tag in ("dd", "dl"):
                 self._emit("item", "")
             if tag == "dl" and (ended := self._terms.pop())[0]:

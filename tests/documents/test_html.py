@@ -290,7 +290,8 @@ def test_the_title_goes_without_the_name_of_the_site(title: str, heading: str, e
     assert read_html(f"<title>{title}</title><h1>{heading}</h1><p>x</p>", "name").title == expected
 
 
-def test_a_deeply_nested_page_is_read() -> None:
+def test_a_deeply_nested_page_and_a_list_with_any_numbers_are_read() -> None:
+    assert body(f"<ol start={'9' * 5_000}><li>On<ol><li value=3>Off<li></ol></ol><p>End</p>") == "- On\n- 3. Off\n\nEnd"
     assert body("<div>" * 900 + "<p>deep</p>") == "deep"
     assert body("<div>" * 5_000 + "x") == "x"
     with pytest.raises(ReadFailed, match="nested more than 10,000 deep"):

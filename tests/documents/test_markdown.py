@@ -79,7 +79,7 @@ def test_inline_marks_are_read_as_what_they_mean(marked: str, expected: str) -> 
         ),
         ('{% tabs %}\n{% tab title="x > 11" %}\nUse it.\n{% endtab %}\n{% endtabs %}\nafter', "x > 11\n\nUse it.\n\nafter"),
         ("It is `<Tab>` there.\n\n    <Tab> moves\n", "It is <Tab> there.\n\n```\n<Tab> moves\n```"),
-        ("3. On\n4. Off\n   - Wait\n\n- Rest", "- 3. On\n- 4. Off\n- Wait\n- Rest"),
+        ("3. On\n4. Off\n   - Wait\n\n- Rest\n\n1.\n\nEnd", "- 3. On\n- 4. Off\n- Wait\n- Rest\n\nEnd"),
         ("Press\n<Tab>\ntwice.\n\n<Tabs>\n\n    <Tab>\n", "Press <Tab> twice.\n\n<Tabs>\n\n```\n<Tab>\n```"),
         ('=== "Debian"\n\n    Use it.\n\n    ```\n    apt\n    ```\n\nafter', "Debian\n\nUse it.\n\n```\napt\n```\n\nafter"),
         ('??? note "More"\n    Folded.', "More\n\nFolded."),
