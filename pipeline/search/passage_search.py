@@ -258,7 +258,9 @@ class PassageSearch:
         with self._translated():
             scope = await self._on(lambda index: self._folder_scope(index, within))
             found, near = await self._ranked(query, scope, limit)
-            names = names_in(query)
+            counts, language = found.statistics.counts, found.statistics.language
+            # A word that is there in another form is not absent: "Rust's", "в Москве".
+            names = [name for name in names_in(query) if " " in name or not content_stems(name, language) <= counts.keys()]
             absent = await self._on(lambda index: tuple(name for name in names if not index.holds(name, scope))) if names else ()
         hits = tuple(map(hit_of, found.passages))
         return SearchResult(self.name, hits, near.cost, near.failed, found.statistics, found.languages, absent)

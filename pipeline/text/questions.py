@@ -132,10 +132,10 @@ def names_in(question: str) -> tuple[str, ...]:
         token = match[0].strip(".'’")
         if token and _CASED.match(token):
             found.append(token)
-        if token[:1].isupper() and token.lower() not in QUESTION_WORDS:
-            run.append(match)
-            continue
-        is_within = names_alone and run and plain[: run[0].start()].rstrip()[-1:] not in ".?!:"
-        found += [" ".join(one[0].strip(".'’") for one in run)] if len(run) > 1 or is_within else []
-        run = []
+        is_name = token[:1].isupper() and token.lower() not in QUESTION_WORDS
+        if run and (not is_name or plain[run[-1].end() : match.start()].strip()):
+            is_within = names_alone and plain[: run[0].start()].rstrip()[-1:] not in ".?!:"
+            found += [plain[run[0].start() : run[-1].end()].strip(".'’")] if len(run) > 1 or is_within else []
+            run = []
+        run += [match] if is_name else []
     return tuple(dict.fromkeys(found))

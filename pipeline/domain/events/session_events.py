@@ -509,7 +509,7 @@ class ReportWritten(Answered):
 class ClaimsChecked(Answered):
     """What is new in a part of the report was checked against its facts. ``revision`` 0 is the first text, 1 the mended one.
 
-    ``verdicts`` are those on unsupported sentences, by their places in the part (``domain.report_parts``), each with the sentence
+    ``verdicts`` are those on unsupported sentences, by their places in the part (``domain.report_draft``), each with the sentence
     in its place; ``missing`` are important facts that the text does not use, by id, each with the reason, and ``additions`` are
     the sentences that bring them in; ``outcome`` is what the checker says of the whole; ``answered`` are open questions that its
     evidence answers all the same; ``unfound`` are sentences that say what was not found and that no open question stands for.
