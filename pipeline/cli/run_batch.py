@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable
 from contextlib import aclosing
 from datetime import UTC, datetime
+from typing import Any
 
 from pipeline.batch.batch_runner import ends_at
 from pipeline.batch.night_result import BatchResult
@@ -74,11 +75,11 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
                 # A batch without work: which queries are no longer in the file, what cannot be read, what is due next.
                 queue, last = env.workspace.queue, max(env.store.ids("batch"), default="")
                 zone = queue.settings.timezone or local_zone(datetime.now(UTC))
-                about = {"archived": decided.archived, "timezone": zone, "unread": queue.left_out}
+                about: dict[str, Any] = {"archived": decided.archived, "timezone": zone, "unread": queue.left_out}
                 waiting = [decision for decision in decided.decisions if decision.next_at]
                 if waiting:
                     first = min(waiting, key=lambda decision: decision.next_at)
-                    about |= {"next_query": first.query.text, "next_at": first.next_at}
+                    about |= {"queries": {first.query.id: first.query.text}, "next_at": first.next_at}
                 start = BatchStarted(due=(), after=last, **about)
                 log = new_stream(env.store, run_context_and_note_ratings.context_of(env.workspace), "batch")
                 try:

@@ -16,9 +16,8 @@ class BatchStarted(EventBase):
     ``granted_usd`` is what its run may spend beside the night's cap (``--max-cost``). ``timezone`` is that of the night, "" in
     older logs for the machine's. ``unread`` says which questions in the vault and folders of documents could not be read, and
     why; ``skipped_documents`` the same of documents. ``after`` is the batch whose id was the last in the log: it began before
-    this one, whatever a clock said. ``queries`` are the words of what is due, by id: {} in older logs. Where nothing is,
-    ``next_query`` are the words of what will be, "" if no question recurs, and ``next_at`` is when: the date of that night, or
-    a date and a time.
+    this one, whatever a clock said. ``queries`` are the words of what is due, by id: {} in older logs. Where nothing is, it has
+    the question that will be, if one recurs, and ``next_at`` is when: the date of that night, or a date and a time.
     """
 
     type: Literal["batch.started"] = "batch.started"
@@ -30,7 +29,6 @@ class BatchStarted(EventBase):
     skipped_documents: tuple[str, ...] = ()
     after: str = ""
     queries: dict[str, str] = Field(default_factory=dict)
-    next_query: str = ""
     next_at: str = ""
 
 

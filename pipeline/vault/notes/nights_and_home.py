@@ -180,12 +180,17 @@ def answered_in_notes(model: VaultModel, night: Night) -> Iterator[Link | str]:
 
 
 def idle_words(nights: Sequence[Night]) -> str:
-    """Return that the latest night had nothing to do, and which question is due next, as its last run knew; "" if it had."""
-    if not nights or nights[-1].last:
-        return ""
-    begun, said = nights[-1].batches[-1].started, f"Night of {translations.day(nights[-1].date)}: nothing was due."
-    when = f"{'on' if ' ' in begun.next_at else 'in the night to'} {translations.day(begun.next_at)}"
-    return f"{said} Next, {when}: {begun.next_query}" if begun.next_at else said
+    """Return that the latest night had nothing to do; "" if it had."""
+    return "" if not nights or nights[-1].last else f"Night of {translations.day(nights[-1].date)}: nothing was due."
+
+
+def due_next(nights: Sequence[Night]) -> tuple[str, str, str]:
+    """Return when the next question is due, as the last run of a night without work knew, its id and its words; else no words."""
+    begun = nights[-1].batches[-1].started if idle_words(nights) else None
+    if not begun or not begun.next_at or not begun.queries:  # a question that was forgotten is not among them any more
+        return "", "", ""
+    when = f"Next, {'on' if ' ' in begun.next_at else 'in the night to'} {translations.day(begun.next_at)}"
+    return when, *next(iter(begun.queries.items()))
 
 
 def home_note(model: VaultModel) -> Note:
@@ -198,10 +203,13 @@ def home_note(model: VaultModel) -> Note:
     topics = topics_of(cards)
     named = sorted(topics, key=lambda topic: (-len(of_questions(topics[topic])), topic))
     reports = [card for card in cards if card.has_report and card.id not in model.hidden]
+    when, name, query = due_next(model.nights)
+    waiting = model.latest_on(name)
     own = {"reports": len(reports), "sessions": len(cards), "sources": len({url for card in reports for url in card.cited})}
     view = {
         "title": "Research",
         "idle": idle_words(model.nights),
+        "next": {"when": when, "question": best_link(waiting) if waiting else query} if when else None,
         "unread": model.nights[-1].batches[-1].started.unread if model.nights else (),
         "asked": list(answered_in_notes(model, model.nights[-1])) if model.nights else [],
         "night": night_view(model, last, ON_HOME) if last else None,
@@ -341,7 +349,9 @@ def digest_of(store: EventStore, nights: Sequence[Night], unread: Iterable[str] 
         questions.append((entry, card))
     lost = (f"{entry.query}: its log cannot be read" for entry, card in questions if entry.session and card is None)
     problems = (*night.not_made, *nights[-1].batches[-1].started.unread, *unread, *lost)
-    return Digest(night, tuple(found_first(questions)), problems, "" if night is nights[-1] else idle_words(nights), today)
+    when, _, query = due_next(nights)
+    idle = "" if night is nights[-1] else f"{idle_words(nights)} {when}: {query}" if when else idle_words(nights)
+    return Digest(night, tuple(found_first(questions)), problems, idle, today)
 
 
 def heading_of(digest: Digest) -> str:
