@@ -126,11 +126,13 @@ def environment_of(console: Console, request: Request = Request()) -> RunEnviron
 def is_recorded(env: RunEnvironment, request: Request, decided: Decisions) -> bool:
     """Return whether the latest batch recorded what was removed from the file, and which questions and folders cannot be read.
 
-    Once something was researched, that the whole queue was looked at is recorded too, once a night.
+    Once something was researched, that the whole queue was looked at is recorded too, once a night; that a part was is not.
     """
     known, zone = _latest_batch(env), env.workspace.queue.settings.timezone
     is_whole = not (request.selection.ids or request.selection.tags or request.only_again)
-    if known and is_whole and night_of(moment_of(known["at"]), zone) < night_of(datetime.now(UTC), zone):
+    if not is_whole:  # else the batch would say that nothing was due
+        return True
+    if known and night_of(moment_of(known["at"]), zone) < night_of(datetime.now(UTC), zone):
         return False
     return [known.get(name, []) for name in ("archived", "unread")] == [[*decided.archived], [*env.workspace.queue.left_out]]
 

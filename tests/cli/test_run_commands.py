@@ -283,8 +283,10 @@ class Tomorrow(datetime):
 def test_a_night_in_which_nothing_was_due_is_said_once_with_what_is_due_next(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (folder / "queries.yaml").write_text(f"queries:\n{HARBOUR.replace('mode: fast', 'mode: fast, every: 7d')}{SHIPS}")
+    queue = f"queries:\n{HARBOUR.replace('mode: fast', 'mode: fast, every: 7d')}{SHIPS}"
+    (folder / "queries.yaml").write_text(queue + NONSENSE)
     said(folder, "run")
+    (folder / "queries.yaml").write_text(queue)
     for module in ("cli.run_inputs", "engine.stop_and_clock", "wiring.run_context_and_note_ratings"):
         monkeypatch.setattr(f"pipeline.{module}.datetime", Tomorrow)
     assert said(folder, "run", "ships").out.startswith("nothing to do")
