@@ -155,7 +155,7 @@ class OwnAndWeb:
             ),
             statistics=own.statistics.model_copy(update={"documents": 0}),  # as they do not cover the web's hits
             languages=own.languages,
-            absent=tuple(name for result in found.values() for name in result.absent),
+            absent=() if "web" in found else own.absent,  # nobody knows what all pages of the web mention
         )
 
 

@@ -26,8 +26,8 @@ class Side:
         found = self.outcomes.pop(0) if len(self.outcomes) > 1 else self.outcomes[0]
         if isinstance(found, ResearchError):
             raise found
-        languages = ("english",) if self.name == "local" else ()
-        return SearchResult(self.name, found[:limit], Cost(usd=self.usd), languages=languages)
+        known = {"languages": ("english",), "absent": ("Kafka",)} if self.name == "local" else {}
+        return SearchResult(self.name, found[:limit], Cost(usd=self.usd), **known)  # type: ignore[arg-type]
 
 
 def lost(message: str, usd: float) -> SearchFailed:
@@ -49,7 +49,7 @@ def test_both_are_asked_their_hits_fused_and_both_named() -> None:
     found = asked(own, web)
     assert (found.provider, found.failed, own.calls, web.calls) == ("local+brave", (), 1, 1)
     assert found.hits == (OWN[0], WEB[0], OWN[1], WEB[1], OWN[2])
-    assert (found.cost, found.languages) == (Cost(usd=0.005), ("english",))  # those of the own documents
+    assert (found.cost, found.languages, found.absent) == (Cost(usd=0.005), ("english",), ())  # those of the own documents
 
 
 @pytest.mark.parametrize("error", [SearchFailed("the index is broken"), CorpusUnusable("the folder is gone")])
