@@ -131,8 +131,8 @@ def _with_later_ones(heads: Mapping[str, str], ids: Mapping[str, str], marks: Co
         question = name[11:].rpartition("-")[0] or name
         before = {latest.get(question, ""), replaced.get(name, "")}
         latest[question] = name
-        together[name] = next((together[one] for one in before if one in together), [])
-        together[name].append(name)
+        same = [*dict.fromkeys(one for earlier in before for one in together.get(earlier, ())), name]
+        together |= dict.fromkeys(same, same)
         if says.get(name, not private.isdisjoint(before)):
             private.add(name)
     return {name for name, same in together.items() if name in private or same[-1] in private}

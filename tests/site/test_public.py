@@ -141,6 +141,8 @@ def test_later_reports_on_a_question_follow_the_latest_mark_also_when_its_words_
     scratch.build()
     assert len([*(tmp_path / "site" / "reports").rglob("*.html")]) == 2
     change(third, "publish: true", "publish: false")
+    Story(store, id="2026-11-20-more-quokkas-9c01", query="Which more quokkas?", query_id="q", date="2026-11-20").whole()
+    built(tmp_path, store)  # asked in the new words before that
     scratch.build()
     assert naming(tmp_path) == []  # the question goes with its newest report
 
