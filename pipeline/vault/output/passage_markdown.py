@@ -22,7 +22,8 @@ OMITTED = "[…]"
 _CODE_LINE = re.compile(r"[ \t]+\S|.*[{};\\]\s*\Z")
 _NUMBER = re.compile(r"(?:0|[1-9][0-9]{0,8})(?=\. )")  # of an item of an ordered list, as pages are stored
 _MOST_CELLS = 40
-_ENDS_SENTENCE = re.compile(r"[.!?:…][\"'”’»)\]]{0,3}\Z")
+_MARKS = "*_`\"'”’»)"  # behind the words of a label
+_ENDS_SENTENCE = re.compile(r"[.!?:…。！？।؟][\"'”’»)\]」』）]{0,3}\Z")
 
 
 def blocks_of(text: str) -> tuple[Block, ...]:
@@ -66,9 +67,9 @@ def _flattened(found: Sequence[Block]) -> Iterable[str]:
             *items, last = [block.text.strip() for block in same]
             runs = (f"{item.rstrip(';,')}{' ' if _ENDS_SENTENCE.search(item) else '; '}" for item in items)
             yield "".join(runs) + last.rstrip(";")
-        else:  # what ends no sentence is the label of what follows
-            ends = [(block.text, kind == "code" or block is found[-1] or _ENDS_SENTENCE.search(block.text)) for block in same]
-            yield " ".join(text if ended else f"{text}:" for text, ended in ends)
+        else:  # what ends in a word is the label of what follows
+            texts = [(block.text, kind == "code" or block is found[-1]) for block in same]
+            yield " ".join(text if ended or not text.rstrip(_MARKS)[-1:].isalnum() else f"{text}:" for text, ended in texts)
 
 
 def cells(row: str) -> list[str]:

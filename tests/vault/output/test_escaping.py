@@ -16,7 +16,7 @@ from pipeline.text.cleaning import clean
 from pipeline.vault.note import Note
 from pipeline.vault.output import escaping
 from pipeline.vault.output.escaping import Link
-from pipeline.vault.output.passage_markdown import markdown, prose, within
+from pipeline.vault.output.passage_markdown import flat, markdown, prose, within
 from tests.site.scratch import read
 from tests.vault.builders import PAGES, Story, Workplace, a_store
 from tests.vault.scanner import Found, body_of, fields, scan
@@ -179,6 +179,7 @@ passages = st.lists(st.one_of(st.sampled_from(PASSAGES), st.text()), min_size=1,
 
 
 def test_a_list_keeps_its_numbers_also_where_it_starts_later_or_leaves_one_out() -> None:
+    assert flat("In short\n\n第一段。\n\n第二段。\n\nBoth,\n\ntoo.") == "In short: 第一段。 第二段。 Both, too."
     assert (markdown("- 3. On\n- 4. Off"), markdown("- 1. On\n- 3. Off")) == ("3. On\n4. Off", "- 1\\. On\n- 3\\. Off")
 
 
