@@ -27,7 +27,7 @@ from pipeline.site.paths import encoded, page_of
 from pipeline.text.addresses import readable
 from pipeline.text.humanize import counted
 from pipeline.vault.identity import read_decisions
-from pipeline.vault.model import Card, Night, rated_for
+from pipeline.vault.read_model import Card, Night, rated_for
 from pipeline.wiring import vault_and_site
 from pipeline.wiring.store_adapters import store_of
 

@@ -51,6 +51,7 @@ the web | Web | web | web | 网络 | ウェブ
 ∴ marks what no source says, but what follows from those cited. | ∴ bezeichnet, was keine Quelle sagt, aber aus den zitierten folgt. | ∴ marque ce qu’aucune source ne dit, mais qui découle de celles citées. | ∴ marca lo que ninguna fuente dice, pero se sigue de las citadas. | ∴ 表示来源未直接说明、但可由所引来源推出的内容。 | ∴ は、どの出典にもないが引用した出典から導かれる内容を示します。
 also in | auch in | aussi dans | también en | 另见 | ほかに
 disputed | bestritten | contesté | en disputa | 有争议 | 異論あり
+disputed quote | bestrittenes Zitat | citation contestée | cita en disputa | 引文有争议 | 異論のある引用
 New since {day} | Neu seit {day} | Nouveau depuis le {day} | Nuevo desde el {day} | {day}以来的新内容 | {day}以降の新しい内容
 Nothing new since {day} | Nichts Neues seit {day} | Rien de nouveau depuis le {day} | Nada nuevo desde el {day} | {day}以来没有新内容 | {day}以降、新しい内容なし
 The nearest passage is another than on {day} | Die nächste Passage ist eine andere als am {day} | Le passage le plus proche n’est plus celui du {day} | El pasaje más cercano ya no es el del {day} | 最接近的段落与{day}不同 | 最も近い箇所が{day}と異なる

@@ -31,12 +31,12 @@ from pipeline.errors import SystemRefused, UsageError
 from pipeline.system.files import read_bytes, write
 from pipeline.text.addresses import path_of
 from pipeline.text.cleaning import one_line
-from pipeline.vault.model import key_of, readings_by_url, stored_cards
 from pipeline.vault.note import BETWEEN_NAMES, block_id, citekey
 from pipeline.vault.output.escaping import SIGNS, WIKILINK, address, inert, linked_host, web_address
 from pipeline.vault.output.passage_markdown import flat
 from pipeline.vault.output.templates import shipped
 from pipeline.vault.output.user_text import BOX
+from pipeline.vault.read_model import key_of, readings_by_url, stored_cards
 
 _LONG_TAIL = 12  # hex digits of an address, where shorter ends of two keys are equal
 _DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")

@@ -31,7 +31,6 @@ from pipeline.text.addresses import path_of
 from pipeline.text.cleaning import digest_of, one_line
 from pipeline.vault.build_cache import OWN, SETTLED, BuildReport, Kept, KnownNote
 from pipeline.vault.identity import Identity, Places, read_decisions, relink
-from pipeline.vault.model import Beside, Card, Values, VaultModel, asked_by_owner, model_of, rated_for
 from pipeline.vault.note import ID, Kind, Note, block_id, grouped
 from pipeline.vault.notes.nights_and_home import home_note, night_note, picture, topic_note, topics_of
 from pipeline.vault.notes.parts import asked_rows, best_link
@@ -39,6 +38,7 @@ from pipeline.vault.notes.reports_and_sources import file_of, import_note, repor
 from pipeline.vault.output.templates import Renderer
 from pipeline.vault.output.user_text import marked, rating_of
 from pipeline.vault.output.writer import GeneratedFile, VaultWriter, note_id, signed
+from pipeline.vault.read_model import Beside, Card, Values, VaultModel, asked_by_owner, model_of, rated_for
 
 STYLE_SHEET = "research.css"
 SNIPPET = f".obsidian/snippets/{STYLE_SHEET}"

@@ -23,9 +23,9 @@ from pipeline.errors import UsageError
 from pipeline.text.redaction import Redaction
 from pipeline.text.times import moment_of, timestamp
 from pipeline.vault.build_cache import notes_in
-from pipeline.vault.model import folded, stored_cards
 from pipeline.vault.note import block_id
 from pipeline.vault.output.writer import note_id
+from pipeline.vault.read_model import folded, stored_cards
 from pipeline.wiring.store_adapters import store_of
 
 if TYPE_CHECKING:

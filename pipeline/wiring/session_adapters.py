@@ -46,7 +46,7 @@ from pipeline.search.vectors import Meaning, VectorModel
 from pipeline.text.cleaning import one_line
 from pipeline.text.redaction import Redaction
 from pipeline.vault.identity import read_decisions
-from pipeline.vault.model import rated_for
+from pipeline.vault.read_model import rated_for
 from pipeline.wiring.store_adapters import index_file, local_model
 from pipeline.wiring.vault_and_site import templates_of
 

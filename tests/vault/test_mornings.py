@@ -23,12 +23,6 @@ def test_the_answer_is_the_first_sentence_that_says_enough_and_no_more(tmp_path:
     assert "\n    An append is durable after fsync returned. It goes on and on.[[sources/" in home
 
 
-def test_of_several_citations_the_one_that_another_source_denies_is_named(tmp_path: Path) -> None:
-    Story(store := MemoryStore()).whole()
-    report = _text(built(tmp_path, store), "reports/")
-    assert re.search(r"Two quotes bear this out\.(\[\[\S+\|(¹ᵃ|¹ᵇ|²)\]\] ){3}\*disputed\*: \[\[\S+\|²\]\]\n", report)
-
-
 def test_the_front_page_stays_short_however_much_there_is(tmp_path: Path) -> None:
     store = MemoryStore()
     for number in range(45):

@@ -1,4 +1,4 @@
-"""The events of nights, and of the consolidations that follow them."""
+"""The events of nights: what was due, what became of each question, how a night ended."""
 
 from __future__ import annotations
 

@@ -21,12 +21,12 @@ from pipeline.text import translations
 from pipeline.text.cleaning import name_slug, one_line
 from pipeline.text.humanize import bill, duration
 from pipeline.text.times import timestamp
-from pipeline.vault.model import LONGEST_ANSWER, ON_HOME, Card, Night, VaultModel, batch_of, nights_from, read_card
 from pipeline.vault.note import HOME, Note, View, grouped
 from pipeline.vault.notes.parts import best_link, cited, properties_of, topic_links, topic_path
 from pipeline.vault.output.escaping import Inert, Link, sentence
 from pipeline.vault.output.templates import shipped
 from pipeline.vault.output.writer import GeneratedFile
+from pipeline.vault.read_model import LONGEST_ANSWER, ON_HOME, Card, Night, VaultModel, batch_of, nights_from, read_card
 
 _NIGHTS = 30  # in the picture
 _OUTCOMES = {**COUNTED_OUTCOMES, "failed": "failed", "open": "unfinished"}

@@ -17,11 +17,11 @@ from pipeline.text.cleaning import name_slug, one_line, slug
 from pipeline.text.humanize import bill
 from pipeline.text.ranking import page_origin
 from pipeline.text.times import moment_of
-from pipeline.vault.model import LONGEST_ANSWER, Card, CitedText, LoadedSession, VaultModel, numbers_of, signs
 from pipeline.vault.note import OWN_CLASS, Kind, View, block_id
 from pipeline.vault.output.escaping import Inert, Link, address, before_space, fenced, inert, linked_host, plain, superscript
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.passage_markdown import flat, prose
+from pipeline.vault.read_model import LONGEST_ANSWER, Card, CitedText, LoadedSession, VaultModel, numbers_of, signs
 
 Own = Mapping[str, Property | Link | None]  # the properties of one kind of notes
 _UNSOURCED = {"bridge": "no source", "beyond": "from the model's general knowledge"}
@@ -58,7 +58,7 @@ class Said:
     """One sentence and its citations, each a link to the quote that supports it; also a step, an item, a row, code, or a passage.
 
     ``derived``: it follows from its quotes together. A row has ``cells``; code has its ``lines``, fence included. ``standing`` is
-    ``disputed`` where another source denies it, else ""; ``denied`` are the citations that it denies, if not all. What begins an
+    ``disputed quote`` where another source denies one that it cites; ``denied`` are those citations, if not all. What begins an
     item of a list has its ``number``; ``nested``: of a list inside one.
 
     A passage, by which templates distinguish it (``is_passage``), is a whole stretch of a source with one citation or none.
@@ -312,7 +312,7 @@ class Citer:
         return Said(
             before_space(prose(sentence.text)),  # a citation, white space or the line's end follows
             tuple(marks.values()),
-            "disputed" if denied else "" if is_label else _UNSOURCED.get(sentence.basis, ""),
+            "disputed quote" if denied else "" if is_label else _UNSOURCED.get(sentence.basis, ""),
             sentence.basis == "derived",
             tuple(prose(cell, cell=True) for cell in sentence.cells),
             tuple(tuple(marks[name] for name in cited if name in marks) for cited in sentence.cell_facts),

@@ -19,8 +19,8 @@ from pipeline.domain.session_state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.ports import Reasoner
 from pipeline.research import StepContext
-from pipeline.vault.model import read_card
 from pipeline.vault.notes.nights_and_home import group_of
+from pipeline.vault.read_model import read_card
 from tests.fakes import Journal, MemoryStore, begun, context_for, step_context_for
 from tests.reasoners.model.kit import Script, reasoner_for, said
 from tests.vault.builders import Workplace
