@@ -81,6 +81,13 @@ def test_that_reports_are_called_wrong_on_one_machine_is_said_on_another_too(tmp
         place.build()
         other.build()
     assert other.files() == place.files()
+    theirs = other.vault / note.relative_to(place.vault)
+    change(theirs, "%% begin notes %%\n", "%% begin notes %%\nMine.\n")
+    other.build()
+    change(note, "rating: wrong", "rating: useful")
+    place.build()
+    other.build()
+    assert "\nrating: useful\n" in theirs.read_text()
 
 
 def test_a_vault_without_any_session_says_what_to_do(tmp_path: Path) -> None:

@@ -271,10 +271,11 @@ def compose(properties: Mapping[str, Property], body: str, additions: UserText =
     Raises:
         BlocksMalformed: the template's own markers do not pair up.
     """
-    whole, others = dict(properties), additions.lines
-    rating = whole.pop("rating", "")
-    if rating and "rating" not in frontmatter.by_key(others):  # a person gave it, in this note before it was lost or elsewhere
-        others += f"rating: {rating}\n"
+    whole, others, given = dict(properties), additions.lines, frontmatter.by_key(additions.lines)
+    rating, said = whole.pop("rating", ""), frontmatter.load(given.get("rating", "")).get("rating")
+    if rating and said != rating and said in (None, "useful", "wrong"):  # a person gave it, in this note before or elsewhere
+        above, below = others.removesuffix("".join(given.values())), given.get("rating", "").partition("\n")[2]
+        others = above + "".join((given | {"rating": f"rating: {rating}\n{below}"}).values())
     for name, entries in additions.lists.items():
         if entries:
             whole[name] = (*_entries(whole.get(name)), *entries)
