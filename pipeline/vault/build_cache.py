@@ -9,7 +9,7 @@ again and recognises its notes by their properties.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 
 from pipeline.errors import SystemRefused
 from pipeline.system.files import connect_sqlite
-from pipeline.system.manifest import Drift, Folder, Look, Manifest, Tree, all_folders, folder_of
+from pipeline.system.manifest import Drift, Folder, Look, Manifest, Tree, all_folders, folder_of, is_seen
 
 T = TypeVar("T")
 OWN = "my"  # the folder of the vault for a person's own notes
@@ -81,6 +81,14 @@ class BuiltFile(NamedTuple):
     mtime: int
 
 
+def markdown_files(vault: Path) -> Iterator[tuple[str, Look]]:
+    """Yield path and look of each Markdown file of a vault that is neither hidden nor in the attic."""
+    for folder, content in all_folders(vault, aside=(ATTIC,)):
+        for name, look in content.files.items():
+            if name.endswith(".md") and is_seen(name):
+                yield f"{folder}/{name}".lstrip("/"), look
+
+
 class Files(Manifest):
     """The tables ``files`` and ``folders``: each file of the vault with its owner, each folder with its mark."""
 
@@ -102,10 +110,10 @@ class Files(Manifest):
         row = self._base.execute(select, (path,)).fetchone()
         return BuiltFile(*row) if row else None
 
-    def put(self, files: Iterable[BuiltFile]) -> None:
-        """Store files as the build left them."""
-        rows = ((one.path, one.owner, "", "", "[]", *one[2:]) for one in files)
-        self._base.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    def put(self, file: BuiltFile) -> None:
+        """Store a file as the build left it."""
+        row = (file.path, file.owner, "", "", "[]", *file[2:])
+        self._base.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
 
 class KnownNote(NamedTuple):

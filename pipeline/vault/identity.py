@@ -24,7 +24,8 @@ from pipeline.ports import EventStore
 from pipeline.system.manifest import Obstacle, Tree, all_folders, is_seen
 from pipeline.text.cleaning import digest_of
 from pipeline.text.links_to_hidden_notes import targets_of, without_blocks
-from pipeline.vault.build_cache import ATTIC, OWN, Files, Kept, KnownNote
+from pipeline.vault.build_cache import ATTIC, OWN, Files, Kept, KnownNote, markdown_files
+from pipeline.vault.note import grouped
 from pipeline.vault.output.escaping import WIKILINK, inert
 from pipeline.vault.output.frontmatter import id_in, id_today, split
 from pipeline.vault.output.writer import GeneratedFile, as_bytes, as_text
@@ -102,7 +103,7 @@ class Places:
     """
 
     def __init__(self, kept: Kept, tree: Tree, *, drifted: bool) -> None:
-        self._tree, self.known, self.found = tree, kept.notes(), dict[str, list[str]]()
+        self._tree, self.known, pairs = tree, kept.notes(), list[tuple[str, str]]()
         self.looked, self.tops, self._fresh = drifted, set[str](), set[str]()
         ids = {note.path: note.id for note in self.known.values() if note.path}
         for folder, content in all_folders(tree.root, aside=(ATTIC,)) if self.looked else ():
@@ -113,13 +114,12 @@ class Places:
                 if not name.endswith(".md") or not is_seen(name):
                     continue
                 known, is_fresh = ids.get(path, ""), looks.get(path) != look
-                if not (note := "" if is_fresh else known):
-                    note = _id_in(_bytes_of(tree, path)) or known  # a known note that lost its id is still that note
+                # A known note that lost its id is still that note.
+                note = known if known and not is_fresh else _id_in(_bytes_of(tree, path)) or known
                 if note:
-                    self.found.setdefault(note, []).append(path)
+                    pairs.append((note, path))
                     self._fresh.update([path] if is_fresh else ())
-        for places in self.found.values():
-            places.sort()
+        self.found = grouped(sorted(pairs))
 
     def written(self) -> dict[str, list[str]]:
         """Return the texts of each note with a file that is new or was written since the last build, by its id.
@@ -135,12 +135,10 @@ class Places:
                 paths = sorted(paths, key=lambda path: path != place)
                 texts[note] = [as_text(data) for path in paths if (data := _bytes_of(self._tree, path))]
         gone = {one.id for one in self.known.values() if self.looked and one.path and one.id not in self.found}
-        for folder, content in all_folders(self._tree.root / ATTIC) if gone else ():
-            for name in sorted(content.files):
-                path = "/".join(filter(None, (ATTIC, folder, name)))
-                data = _bytes_of(self._tree, path) if name.endswith(".md") and is_seen(name) else b""
-                if (note := _id_in(data)) in gone and not name.endswith(f".{digest_of(data)[:8]}.md"):
-                    texts.setdefault(note, []).append(as_text(data))
+        for path, _ in sorted(markdown_files(self._tree.root / ATTIC)) if gone else ():
+            data = _bytes_of(self._tree, f"{ATTIC}/{path}")
+            if (note := _id_in(data)) in gone and not path.endswith(f".{digest_of(data)[:8]}.md"):
+                texts.setdefault(note, []).append(as_text(data))
         return texts
 
 
@@ -232,10 +230,8 @@ class Identity:
             body = _TO_QUOTE.sub(r"\1", body)
         body = relinked(body, self._links.get, inert)
         for name, value in properties.items():
-            if isinstance(value, str):
+            if isinstance(value, str):  # no entry of a list is a link
                 properties[name] = relinked(value, self._links.get)
-            elif isinstance(value, tuple):
-                properties[name] = tuple(relinked(one, self._links.get) for one in value)
         return replace(fresh, path=self.paths[fresh.id], body=body, properties=properties, doubles=self._doubles(fresh.id))
 
     def _files_of(self, note: str) -> list[str]:
@@ -300,8 +296,7 @@ class Identity:
     @property
     def hidden(self) -> tuple[str, ...]:
         """The paths of the notes that a person removed since the last build."""
-        hidden = (self._before[one.note].path for one in self.drafts if isinstance(one, NoteHidden) and one.note in self._before)
-        return tuple(sorted(path for path in hidden if path not in self.moved.values()))
+        return tuple(sorted(self._before[one.note].path for one in self.drafts if isinstance(one, NoteHidden)))
 
 
 def relinked(text: str, links: Callable[[str], str | None], plain: Callable[[str], str] = str) -> str:
@@ -326,9 +321,7 @@ def relink(tree: Tree, files: Files, links: Mapping[str, str]) -> Iterator[str]:
     ``files`` are those of the last build: one that is as it left them has nothing of a person. Only the targets of links change,
     as when Obsidian renames a note.
     """
-    folders = all_folders(tree.root, aside=(ATTIC,)) if links else ()
-    names = ((folder, name) for folder, content in folders for name in content.files if name.endswith(".md") and is_seen(name))
-    for path in [f"{folder}/{name}".lstrip("/") for folder, name in names]:
+    for path, _ in [*markdown_files(tree.root)] if links else ():
         data, made = _bytes_of(tree, path), files.find(path)
         if links.keys().isdisjoint(targets_of(as_text(data))) or (made and made.digest == digest_of(data)):
             continue

@@ -329,14 +329,13 @@ def readings_by_url(cards: Iterable[Card]) -> dict[str, list[tuple[Card, Reading
 
 @dataclass(frozen=True)
 class Batch:
-    """One run over the queue, and the day of its night.
+    """One run over the queue.
 
-    ``zone`` is that of the night, "" in logs that do not say it. ``embedded`` is what vectors cost. ``not_made``: why
+    ``zone`` is that of its night, "" in logs that do not say it. ``embedded`` is what vectors cost. ``not_made``: why
     the vault or the site could not be built.
     """
 
     id: str
-    night: str
     zone: str
     started: n.BatchStarted
     skipped: tuple[n.QuerySkipped, ...]
@@ -384,9 +383,8 @@ class Night:
         for entry in (entry for batch in self.batches for entry in (*batch.ended, *batch.left_open)):
             if entry.status == "complete" or found.get(entry.query_id, entry).status != "complete":
                 found[entry.query_id] = entry
-        due = dict.fromkeys(name for batch in self.batches for name in batch.started.due)
-        places = {name: place for place, name in enumerate(due)}
-        return tuple(sorted(found.values(), key=lambda entry: places.get(entry.query_id, len(places))))
+        due = (name for batch in self.batches for name in batch.started.due)
+        return tuple(found[name] for name in dict.fromkeys([*due, *found]) if name in found)
 
     @property
     def left_out(self) -> dict[str, n.QuerySkipped]:
@@ -461,7 +459,7 @@ def nights_from(batches: Iterable[Batch], talks: Iterable[TalkState]) -> tuple[N
     found = {batch.id: batch for batch in batches}
     times = times_of({name: (batch.started.at, batch.started.after) for name, batch in found.items()})
     latest_first = sorted(found.values(), key=lambda batch: (times[batch.id], batch.id), reverse=True)
-    by_night = grouped((batch.night, batch) for batch in latest_first)
+    by_night = grouped((_night_at(batch.started.at, batch.zone), batch) for batch in latest_first)
     nights, sums = list[Night](), dict[str, Cost]()  # the log has each session's sum so far, which earlier nights are a part of
     for date, same in reversed(by_night.items()):
         parts = [batch.embedded for batch in same]
@@ -612,7 +610,6 @@ def batch_of(store: EventStore, batch_id: str) -> Batch | None:
     zone = started.timezone if is_zone(started.timezone or "UTC") else ""
     return Batch(
         batch_id,
-        _night_at(started.at, zone),
         zone,
         started,
         tuple(event for event in history if isinstance(event, n.QuerySkipped)),

@@ -259,11 +259,10 @@ class Build:
         """
         known, all_are_due = self.kept.made(), self._identity.was_rearranged
         altered = {file.owner for file in filter(None, map(self.kept.files.find, self._drift.files))}
-        version_of = cache(self.renderer.version_of)
         self._made: dict[str, str] = {}
         self._waits, ends = False, monotonic() + _FIRST_S
         for part in reversed(self._parts):
-            versions = map(version_of, sorted({kind for kind, _, _ in part.notes}))
+            versions = map(self.renderer.version_of, sorted({kind for kind, _, _ in part.notes}))
             digest = digest_of(" ".join((*versions, part.value)).encode("utf-8", "replace"))[:16]
             is_due = all_are_due or part.owner in altered or part.owner == "templates:"
             if not is_due and known.get(part.owner) == digest:

@@ -243,7 +243,6 @@ def report_note(loaded: LoadedSession) -> Note:
         "session": parts.session_link(card, translations.label("how this was researched", language)),
         "workers": tuple(parts.worker_link(loaded, worker.id) for worker in workers_in_order(state)),
         "later": beside.later,
-        "later_not_found": beside.later_outcome == "not-found",
         "later_ended": ended_otherwise(beside.later_outcome),
         "earlier_answers": tuple(
             Link(link.path, " · ".join(filter(None, (translations.day(at, language), ended_otherwise(outcome)))))
@@ -274,6 +273,7 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
         return {"text": said, "place": parts.place_of(fact.url), "wrong": fact.url in loaded.beside.wrong}
 
     return {
+        **dict(found),
         "day": found.since,
         "report": loaded.beside.reports.get(found.session, (None,))[0],
         "added": list(map(stated, news_of(state))),
@@ -283,13 +283,9 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
         "gone": list(map(stated_before, found.gone)),
         "not_shown": list(map(stated_before, found.not_shown)),
         "now_shown": [stated(name) for name in found.now_shown],
-        "kept": found.kept,
-        "called_wrong": found.called_wrong,
         "sources": [parts.place_of(source.url) for source in found.sources],
         "unread": [{"place": parts.place_of(one.url), "reason": one.reason} for one in found.unread if not one.is_lost],
         "lost": [inert(path_of(one.url)) for one in found.unread if one.is_lost],
-        "documents_only": found.documents_only,
-        "other_answer": loaded.card.news.other_answer,
     }
 
 

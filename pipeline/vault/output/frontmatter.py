@@ -9,7 +9,6 @@ which Obsidian cannot show. Reading resolves unquoted words as YAML 1.2 does, so
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping
 from datetime import datetime
@@ -51,11 +50,7 @@ _Core.add_constructor("tag:yaml.org,2002:float", lambda _loader, node: float(nod
 
 
 def emit(properties: Mapping[str, Property]) -> str:
-    """Return ``properties`` as YAML lines in the order given; an empty list is left out.
-
-    Raises:
-        TypeError: a value that Obsidian's properties cannot hold: a map, None, NaN.
-    """
+    """Return ``properties`` as YAML lines in the order given; an empty list is left out."""
     lines = list[str]()
     for name, value in properties.items():
         if isinstance(value, (tuple, list)):
@@ -65,23 +60,19 @@ def emit(properties: Mapping[str, Property]) -> str:
     return "".join([f"{line}\n" for line in lines])
 
 
-def _scalar(value: object) -> str:
+def _scalar(value: Scalar) -> str:
     if isinstance(value, str):
         return quoted(value)
     if isinstance(value, int):  # true and false too
         return as_json(value)
-    if isinstance(value, float) and math.isfinite(value):
-        digits = format(Decimal(repr(value)), "f")
-        return digits if "." in digits else f"{digits}.0"
     if isinstance(value, datetime):
         return value.replace(tzinfo=None, microsecond=0).isoformat()
-    raise TypeError(f"a property cannot hold {value!r}")
+    digits = format(Decimal(repr(value)), "f")
+    return digits if "." in digits else f"{digits}.0"
 
 
 def quoted(text: str) -> str:
     """Return ``text`` in double quotes, the same to JSON, YAML 1.1 and YAML 1.2; lone surrogates become U+FFFD."""
-    if text.isprintable() and "%" not in text and "::" not in text:  # nearly always: nothing to escape
-        return as_json(text)
     whole = as_json(_SURROGATE.sub("\ufffd", text))
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", whole)
 

@@ -42,8 +42,8 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from pipeline.system.files import read_bytes
-from pipeline.system.manifest import all_folders
 from pipeline.text.cleaning import one_line
+from pipeline.vault.build_cache import markdown_files
 from pipeline.vault.note import KINDS, OWN_TAGS, OWNED, SHARED_LISTS
 from pipeline.vault.output import frontmatter
 from pipeline.vault.output.frontmatter import Property, as_json
@@ -371,15 +371,9 @@ def asked_lines(vault: Path) -> list[AskedLine]:
     A note that cannot be read, or whose blocks do not pair up, has none: the build says so.
     """
     found: dict[AskedLine, None] = {}
-    notes = [
-        (f"{vault}/{folder}/{name}", size)
-        for folder, held in all_folders(vault, aside=("attic",))
-        for name, (size, _) in held.files.items()
-        if name.endswith(".md") and size <= _LARGEST
-    ]
-    for path, size in sorted(notes):
+    for path, look in sorted(markdown_files(vault)):
         with suppress(OSError, ValueError):
-            data = read_bytes(path, size, follow=False)
+            data = read_bytes(vault / path, look.size, follow=False) if look.size <= _LARGEST else b""
             if b"ask:" not in data.lower():  # nearly always
                 continue
             head, body = frontmatter.split(data.decode())

@@ -89,7 +89,6 @@ class VaultWriter:
 
     def __init__(self, tree: Tree, files: Files, *, dry: bool) -> None:
         self._tree, self._files, self._dry = tree, files, dry
-        self._stored: dict[str, BuiltFile] = {}  # what the catalogue is to store
         self.written, self.removed, self.set_aside, self.problems = list[str](), list[str](), list[str](), list[str]()
         self.refused, self.left, self.united = list[GeneratedFile](), dict[str, Look | None](), dict[str, str]()
 
@@ -106,7 +105,6 @@ class VaultWriter:
                 self._refuse(fresh, f"{obstacle}; move it away and run `research build` again")
         for path in stale:
             self._remove(path)
-        self._files.put(self._stored.values())
 
     def _refuse(self, fresh: GeneratedFile, why: str) -> None:
         self.problems.append(f"{fresh.path}: {why}")
@@ -184,7 +182,7 @@ class VaultWriter:
         if state is None:
             self.written.append(fresh.path)
             state = Look(0, 0) if self._dry else self._tree.write(fresh.path, data, durable=mixed)
-        self._stored[fresh.path] = BuiltFile(fresh.path, fresh.owner, "" if mixed else digest_of(data), *state)
+        self._files.put(BuiltFile(fresh.path, fresh.owner, "" if mixed else digest_of(data), *state))
         self.left[fresh.path] = state
 
     def _put_plain(self, fresh: GeneratedFile) -> None:
@@ -220,7 +218,6 @@ class VaultWriter:
         if exists and not self._dry:
             self._tree.remove(path)
         self._files.drop([path])
-        self._stored.pop(path, None)
         self.left[path] = None
 
     def _was_edited(self, path: str, data: bytes) -> bool:
