@@ -61,14 +61,15 @@ async def searched(query: str, count: int, config: ResearchConfig, context: Step
     return replace(result, hits=tuple(hits), left_out=len(sound) - len(found))
 
 
-def _fields(found: SearchResult | Page, without: str = "") -> dict[str, Any]:
-    return {one.name: getattr(found, one.name) for one in fields(found) if one.name != without}
+def _fields(found: SearchResult | Page, event: type[e.EventBase]) -> dict[str, Any]:
+    """The values that an event has of what was found, by name."""
+    return {one.name: getattr(found, one.name) for one in fields(found) if one.name in event.model_fields}
 
 
 async def survey(_step: s.Survey, state: SessionState, context: StepContext) -> StepResult:
     """Search for the query itself."""
     found = await searched(state.query, state.config.survey_hits, state.config, context)
-    return StepResult((e.TopicSurveyed(**_fields(found)),))
+    return StepResult((e.TopicSurveyed(**_fields(found, e.TopicSurveyed)),))
 
 
 async def make_plan(step: s.Plan | s.PlainPlan, state: SessionState, context: StepContext) -> StepResult:
@@ -283,8 +284,7 @@ async def search_for(step: s.SearchFor, state: SessionState, context: StepContex
     """Make one search."""
     count = max(state.config.hits_per_query, step.query.count(";") + 1)  # a hit for each heading that is asked for
     found = await searched(step.query, count, state.config, context)
-    said = {"provider": found.provider, "hits": found.hits, "failed": found.failed, "left_out": found.left_out}
-    return StepResult((e.SearchCompleted(query=step.query, cost=found.cost, **said),))
+    return StepResult((e.SearchCompleted(query=step.query, **_fields(found, e.SearchCompleted)),))
 
 
 async def fetch_page(step: s.FetchPage, _state: SessionState, context: StepContext) -> StepResult:
@@ -298,7 +298,7 @@ async def fetch_page(step: s.FetchPage, _state: SessionState, context: StepConte
     if not text:
         raise ReadFailed(f"{step.url} has no text")
     data, title = text.encode(), one_line(page.title)
-    said = _fields(page, without="text") | {
+    said = _fields(page, e.PageRead) | {
         "url": step.url,
         "title": title if title and not gives_orders(title) else step.url,
         "final_url": page.url if page.url != step.url else "",

@@ -145,7 +145,8 @@ class OwnAndWeb:
             raise _combined(list(down.values()))
         hits = {origin: result.hits for origin, result in found.items()}
         own = found.get("own", SearchResult("", ()))
-        return SearchResult(
+        return replace(
+            own,
             provider="+".join(result.provider for result in found.values()),
             hits=fused_ranking(hits.get("own", ()), hits.get("web", ()), limit, lambda hit: hit.url),
             cost=total([*(result.cost for result in found.values()), *_costs_of(down.values())]),
@@ -154,7 +155,6 @@ class OwnAndWeb:
                 *(FailedSide(origin=origin, reason=one_line(error.message, _LONGEST_REASON)) for origin, error in down.items()),
             ),
             statistics=own.statistics.model_copy(update={"documents": 0}),  # as they do not cover the web's hits
-            languages=own.languages,
             absent=() if "web" in found else own.absent,  # nobody knows what all pages of the web mention
         )
 
