@@ -235,8 +235,7 @@ def _news(state: SessionState) -> News | None:
         return None
     lost = tuple(one_line(path_of(source.url)) for source in found.unread if source.is_lost)
     if found.documents_only:
-        paths = (path_of(source.url) if source.url.startswith(DOCUMENTS) else source.title for source in found.sources)
-        documents = tuple(map(one_line, paths))
+        documents = tuple(one_line(path_of(one.url) if one.url.startswith(DOCUMENTS) else one.title) for one in found.sources)
         return News(found.since, lost=lost, documents=documents) if lost or documents else None
     altered = {source.url for source in found.sources}  # from a text that is as it was, another part may have been taken
     names = [*added, *(change.after for change in found.changed if change.before.url in altered and change.after in state.facts)]
@@ -257,14 +256,13 @@ def _readings(state: SessionState) -> Iterator[Reading]:
     by_url = grouped((fact.url, fact) for fact in borne)
     for page in state.pages.values():
         facts, reference = by_url.get(page.url, []), references.get(page.url)
-        names = [fact.id for fact in facts]
         yield Reading(
             page=page,
             number=reference.number if reference else 0,
             facts=tuple(facts),
             cited=reference.facts if reference else (),
-            disputed=tuple(name for name in names if name in disputed),
-            answering=tuple(name for name in names if name in answering),
+            disputed=tuple(fact.id for fact in facts if fact.id in disputed),
+            answering=tuple(fact.id for fact in facts if fact.id in answering),
             shown=page.url in shown,
         )
 
@@ -273,15 +271,13 @@ def _readings(state: SessionState) -> Iterator[Reading]:
 class Beside:
     """What the notes of a session show of others.
 
-    ``before`` is what the session before on the same question made, ``after`` the session that followed; ``later`` its report, or
-    the note that nothing was found then, and ``later_outcome`` which. ``reports`` are the earlier ones, the latest first, by
-    session: link, time and outcome. ``sources`` are the links to all sources that the session names. ``asked`` is what was asked
-    about it since, as notes show it; ``rated`` is how its passages are rated, by fact. ``wrong`` are the addresses of sources
-    that were called wrong as a whole before it began.
+    ``later`` is the report of the session that followed on the same question, or the note that nothing was found then, and
+    ``later_outcome`` which. ``reports`` are the earlier ones, the latest first, by session: link, time, and rating or outcome.
+    ``sources`` are the links to all sources that the session names. ``asked`` is what was asked about it since, as notes show it;
+    ``rated`` is how its passages are rated, by fact. ``wrong`` are the addresses of sources that were called wrong as a whole
+    before it began.
     """
 
-    before: Link | None = None
-    after: Link | None = None
     later: Link | None = None
     later_outcome: str = ""
     reports: Mapping[str, tuple[Link, str, str]] = field(default_factory=dict)
@@ -335,7 +331,6 @@ class Batch:
     the vault or the site could not be built.
     """
 
-    id: str
     zone: str
     started: n.BatchStarted
     skipped: tuple[n.QuerySkipped, ...]
@@ -453,21 +448,21 @@ def times_of(began: Mapping[str, tuple[str, str]]) -> dict[str, datetime]:
     return times
 
 
-def nights_from(batches: Iterable[Batch], talks: Iterable[TalkState]) -> tuple[Night, ...]:
-    """Return the nights that the batches fell in, the one that was worked on last at the end; ``talks`` are all of the log."""
+def nights_from(batches: Mapping[str, Batch], talks: Iterable[TalkState]) -> tuple[Night, ...]:
+    """Return the nights that the batches (by id) fell in, the one worked on last at the end; ``talks`` are all of the log."""
     answers = [(turn.answer.at, talk.note, turn.text) for talk in talks for turn in talk.turns if talk.note and turn.answer]
-    found = {batch.id: batch for batch in batches}
-    times = times_of({name: (batch.started.at, batch.started.after) for name, batch in found.items()})
-    latest_first = sorted(found.values(), key=lambda batch: (times[batch.id], batch.id), reverse=True)
-    by_night = grouped((_night_at(batch.started.at, batch.zone), batch) for batch in latest_first)
+    times = times_of({name: (batch.started.at, batch.started.after) for name, batch in batches.items()})
+    latest_first = sorted(batches, key=lambda name: (times[name], name), reverse=True)
+    by_night = grouped((_night_at(batches[name].started.at, batches[name].zone), name) for name in latest_first)
     nights, sums = list[Night](), dict[str, Cost]()  # the log has each session's sum so far, which earlier nights are a part of
-    for date, same in reversed(by_night.items()):
+    for date, names in reversed(by_night.items()):
+        same = tuple(batches[name] for name in reversed(names))
         parts = [batch.embedded for batch in same]
-        for entry in (entry for batch in reversed(same) for entry in batch.ended):
+        for entry in (entry for batch in same for entry in batch.ended):
             parts.append(minus(entry.cost, sums.get(entry.session, Cost())))
             sums[entry.session] = entry.cost
-        answered = [(note, text) for at, note, text in sorted(answers) if _night_at(at, same[0].zone) == date]
-        nights.append(Night(date, tuple(reversed(same)), times[same[-1].id], total(parts), tuple(answered)))
+        answered = [(note, text) for at, note, text in sorted(answers) if _night_at(at, same[-1].zone) == date]
+        nights.append(Night(date, same, times[names[-1]], total(parts), tuple(answered)))
     return tuple(nights)
 
 
@@ -485,7 +480,6 @@ class Values:
 
     def __init__(self, store: EventStore, kept: Kept, marks: Mapping[str, str]) -> None:
         self._store, self._kept, self.marks = store, kept, marks
-        self._streams = grouped((kind_of(name), name) for name in marks)
         self.problems: list[str] = []
         known = kept.summaries()
         cards = self._read(known, "session", "the notes of", Card, partial(read_card, store)).values()
@@ -500,7 +494,7 @@ class Values:
     ) -> dict[str, Any]:
         """The summaries of the streams of a kind; ``make`` returns None for one that has not begun."""
         found, stored = {}, TypeAdapter[Any](of | None)
-        for name in self._streams.get(kind, ()):
+        for name in (name for name in self.marks if kind_of(name) == kind):
             mark = self.marks[name]
             if name in known and known[name][0] == mark:
                 with suppress(ValidationError):  # what is damaged is made again
@@ -556,7 +550,7 @@ def model_of(values: Values, ratings: Ratings, hidden: Collection[str]) -> Vault
         path = taken.claim(note.source_path(url, read[0][1].page.at, read[0][0].names), url)
         sources[url] = Link(path, next((one.page.title for _, one in read if one.page.title.strip()), url))
     return VaultModel(
-        {card.id: card for card in cards}, nights_from(values.batches.values(), values.talks.values()), readings, sources, hidden
+        {card.id: card for card in cards}, nights_from(values.batches, values.talks.values()), readings, sources, hidden
     )
 
 
@@ -609,7 +603,6 @@ def batch_of(store: EventStore, batch_id: str) -> Batch | None:
         return None
     zone = started.timezone if is_zone(started.timezone or "UTC") else ""
     return Batch(
-        batch_id,
         zone,
         started,
         tuple(event for event in history if isinstance(event, n.QuerySkipped)),

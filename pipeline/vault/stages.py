@@ -188,19 +188,13 @@ class Build:
 
     def _session(self, model: VaultModel, card: Card, after: Card | None, asked: Iterable[Turn]) -> Part:
         """The notes of a session; ``after`` is the session that followed it, ``asked`` what was asked about it."""
-        before, own = model.by_id.get(card.previous_session), [(path, name) for name, path in card.workers.items()]
+        own = [(path, name) for name, path in card.workers.items()]
         rated = [*self._rated.get("", ()), *self._rated.get(card.query_id, ())]  # a source may be wrong for every question
         beside = Beside(
-            before=best_link(before) if before else None,
-            after=best_link(after) if after else None,
             later=best_link(after) if after and after.has_note else None,  # a session that failed takes the place of none
             later_outcome=after.outcome if after else "",
             reports={
-                one.id: (
-                    best_link(one),
-                    one.reported_at or one.ended_at,
-                    "you called it wrong" if one.rating == "wrong" else one.outcome,
-                )
+                one.id: (best_link(one), one.reported_at or one.ended_at, f"called {one.rating}" if one.rating else one.outcome)
                 for one in model.reported_before(card)
             },
             wrong=tuple(sorted(one.url for one in rated if one.rating == "wrong" and not one.fact and one.at < card.started_at)),
@@ -244,7 +238,7 @@ class Build:
                 with suppress(OSError):  # what may not be looked at may be there
                     gone = self.documents.is_dir() and not found.exists()
             file = None if gone else found
-            make = partial(note, url, place.path, readings, file, model.hidden, gone=gone)
+            make = partial(note, url, place, readings, file, model.hidden, gone=gone)
             value = repr((place, sessions, file, gone))
             yield Part(f"source:{url}", value, make, (("source", place.path, ""),))
 
@@ -262,7 +256,7 @@ class Build:
         self._made: dict[str, str] = {}
         self._waits, ends = False, monotonic() + _FIRST_S
         for part in reversed(self._parts):
-            versions = map(self.renderer.version_of, sorted({kind for kind, _, _ in part.notes}))
+            versions = [self.renderer.version_of(f"{kind}.md.j2") for kind in sorted({kind for kind, _, _ in part.notes})]
             digest = digest_of(" ".join((*versions, part.value)).encode("utf-8", "replace"))[:16]
             is_due = all_are_due or part.owner in altered or part.owner == "templates:"
             if not is_due and known.get(part.owner) == digest:

@@ -82,7 +82,7 @@ def test_what_is_said_in_a_report_is_recorded_once_also_if_it_is_moved_or_remove
     assert len(later) == (command[0] == "run")
     assert not any(wrong in _blocks(path.read_text()) for path in later)
     if "rating" in new and "attic" not in place:
-        assert all(" · you called it wrong]]" in path.read_text() for path in later)
+        assert all(" · called wrong]]" in path.read_text() for path in later)
     if "attic" not in place:
         assert not (folder / "vault" / "attic").exists()
         assert "- [x] wrong, noted" in moved.read_text()

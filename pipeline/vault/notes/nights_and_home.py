@@ -26,7 +26,7 @@ from pipeline.vault.notes.parts import best_link, cited, properties_of, topic_li
 from pipeline.vault.output.escaping import Inert, Link, sentence
 from pipeline.vault.output.templates import shipped
 from pipeline.vault.output.writer import GeneratedFile
-from pipeline.vault.read_model import LONGEST_ANSWER, ON_HOME, Card, Night, VaultModel, batch_of, nights_from, read_card
+from pipeline.vault.read_model import LONGEST_ANSWER, ON_HOME, Batch, Card, Night, VaultModel, batch_of, nights_from, read_card
 
 _NIGHTS = 30  # in the picture
 _OUTCOMES = {**COUNTED_OUTCOMES, "failed": "failed", "open": "unfinished"}
@@ -323,16 +323,16 @@ class Digest:
 
 def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
     """Return the nights of a log, the latest last, and the streams of nights that cannot be read."""
-    batches, talks, unread = [], [], []
+    batches, talks, unread = dict[str, Batch](), [], []
     for name in sorted(store.marks(("batch", "talk"))):
         try:
-            if kind_of(name) == "batch":
-                batches.append(batch_of(store, name))
-            else:
+            if kind_of(name) == "talk":
                 talks.append(read_talk(store, name))
+            elif batch := batch_of(store, name):
+                batches[name] = batch
         except LogError as error:
             unread.append(f"{name}: {error.message}")
-    return nights_from(filter(None, batches), talks), tuple(unread)
+    return nights_from(batches, talks), tuple(unread)
 
 
 def digest_of(store: EventStore, nights: Sequence[Night], unread: Iterable[str] = (), today: str = "") -> Digest:

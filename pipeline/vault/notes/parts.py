@@ -25,7 +25,6 @@ from pipeline.vault.read_model import LONGEST_ANSWER, Card, CitedText, LoadedSes
 
 Own = Mapping[str, Property | Link | None]  # the properties of one kind of notes
 _UNSOURCED = {"bridge": "no source", "beyond": "from the model's general knowledge"}
-_PLACE = 60  # characters of a further place's quote
 _MOST_HEADINGS = 4  # of a passage's place
 
 
@@ -291,16 +290,11 @@ class Citer:
         names += [translations.label("page {number}", self._language, number=str(sheet))] if sheet else []
         return " › ".join(names)
 
-    def places(self, facts: Iterable[Fact]) -> tuple[Inert, ...]:
-        """Return where facts stand that a report does not show: page, headings, and how the quote begins; each place once."""
-        trails = {(fact.url, self._trail(fact)): one_line(flat(fact.quote), _PLACE) for fact in reversed([*facts])}
-        found = [(page_place(self._loaded, url, trail), begins) for (url, trail), begins in reversed(trails.items())]
-        return tuple(Inert(f"{place.inline if isinstance(place, Link) else place}: “{inert(begins)}”") for place, begins in found)
-
-    def quotes(self, facts: Iterable[Fact]) -> list[View]:
-        """Return quotes on a line each, with links to where they stand: in the note of their source, if it has one."""
-        places = ((fact, page_place(self._loaded, fact.url, self._trail(fact), block_id(fact.id))) for fact in facts)
-        return [{"text": flat(fact.quote), "place": place} for fact, place in places]
+    def quotes(self, facts: Iterable[Fact]) -> Iterator[View]:
+        """Yield quotes on a line each, with links to where they stand: in the note of their source, if that has them."""
+        for fact in facts:
+            block = block_id(fact.id) if fact.id in self._state.facts else ""
+            yield {"text": flat(fact.quote), "place": page_place(self._loaded, fact.url, self._trail(fact), block)}
 
     def sentence(self, sentence: Sentence, *, is_code: bool = False) -> Said:
         """Return a sentence with one citation for each fact; several quotes of one source are told apart by letters."""

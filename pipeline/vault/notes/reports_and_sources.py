@@ -54,11 +54,10 @@ def session_note(loaded: LoadedSession) -> Note:
         "waiting": state.waiting,
         "session_id": state.id,
         "report": parts.report_link(card),
-        "earlier": loaded.beside.before,
-        "later": loaded.beside.after,
+        "earlier": next((link for link, _, _ in loaded.beside.reports.values()), None),
+        "later": loaded.beside.later,
         "diagram": tuple(_diagram(state)),
         "perspectives": [worker_view(loaded, node) for node in search_nodes(state)],
-        "folded": not card.workers,
         "failures": [{"what": _step_words(state, one.step), "failure": one} for one in failures],
         "gaps": open_gaps(state),
         "started_at": state.started_at,
@@ -227,8 +226,8 @@ def report_note(loaded: LoadedSession) -> Note:
         ],
         "disagreements": citer.disagreements(pairs),
         "report": report,
-        "more_places": citer.places(fact for fact in state.more_places if fact.url in state.pages),
-        "unused": citer.quotes(unused_facts(state)),
+        "more_quotes": list(citer.quotes(fact for fact in state.more_places if fact.url in state.pages)),
+        "unused": list(citer.quotes(unused_facts(state))),
         "references": [
             {
                 "number": entry.number,
@@ -297,7 +296,7 @@ def file_of(url: str, documents: Path | None) -> Path | None:
 
 
 def source_note(
-    url: str, path: str, readings: Sequence[tuple[Card, Reading]], file: Path | None, hidden: Collection[str], *, gone: bool
+    url: str, place: Link, readings: Sequence[tuple[Card, Reading]], file: Path | None, hidden: Collection[str], *, gone: bool
 ) -> Note:
     """Return the note of a source; ``readings`` are those of all sessions with their cards, in order of time.
 
@@ -305,8 +304,7 @@ def source_note(
     to be of one whose report is ``hidden``.
     """
     by_start = sorted(readings, key=lambda one: (one[0].started_at, one[0].id))
-    page, origin, first = readings[-1][1].page, page_origin(url), readings[0][1].page
-    title = next((reading.page.title for _, reading in reversed(readings) if reading.page.title.strip()), url)
+    page, origin, first, title = readings[-1][1].page, page_origin(url), readings[0][1].page, place.label
     web = "" if url.startswith(DOCUMENTS) or "pdf" in page.media_type else web_address(page.final_url or url)
     said = (fact.quote for _, reading in readings for fact in reading.facts)
     language = language_code(by_start[0][0].query, *said)
@@ -373,7 +371,7 @@ def source_note(
         "versions": versions,
         "first_read_at": first.at,
     }
-    return Note(path, "source", properties, view)
+    return Note(place.path, "source", properties, view)
 
 
 def _fragment_of(quote: str) -> str:

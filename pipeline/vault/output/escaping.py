@@ -64,19 +64,14 @@ class Link:
     block: str = ""
 
     @property
-    def target(self) -> str:
-        """The note's path, with the block when there is one."""
-        return f"{self.path}#^{self.block}" if self.block else self.path
-
-    @property
     def inline(self) -> Inert:
         """The link for running text."""
-        return Inert(f"[[{self.target}|{label(self.label)}]]")
+        return Inert(f"[[{self.path}{'#^' if self.block else ''}{self.block}|{label(self.label)}]]")
 
     @property
     def cell(self) -> Inert:
         """The link for a table, where a bare bar would end the cell."""
-        return Inert(f"[[{self.target}\\|{label(self.label)}]]")
+        return Inert(self.inline.replace("|", "\\|", 1))
 
 
 def inert(text: str) -> Inert:

@@ -20,7 +20,7 @@ from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolde
 from pipeline.text import translations
 from pipeline.text.humanize import duration
 from pipeline.text.times import clock_at
-from pipeline.vault.note import Kind, Note
+from pipeline.vault.note import Note
 from pipeline.vault.output import escaping, passage_markdown
 from pipeline.vault.output.escaping import Inert, Link
 from pipeline.vault.output.user_text import empty_block, find_blocks
@@ -75,10 +75,7 @@ class Renderer:
         environment.filters.update(self.filters)
         environment.globals.update(user_block=lambda name: Inert(empty_block(name)), t=self._label)
         self._templates = TemplateFolder(templates, environment, _ADVICE)
-
-    def version_of(self, kind: Kind) -> str:
-        """Return a name for all that notes of a kind are rendered from: its template, and those that it may draw on."""
-        return self._templates.version_of(f"{kind}.md.j2")
+        self.version_of = self._templates.version_of
 
     def render(self, note: Note) -> str:
         """Return the body of a note rendered with its template.

@@ -121,7 +121,7 @@ PICTURE = "nights/thirty-nights.svg|The last thirty nights at a glance"
 def _check_note(written: str, note: Note) -> None:
     found = scan(body_of(written))
     links = _links_of(note.view)
-    targets = {link.target for link in links}
+    targets = {f"{link.path}#^{link.block}" if link.block else link.path for link in links}
     assert {target for target, _ in found.links if not BASES.fullmatch(target)} <= targets, found.links
     assert {*found.embeds} <= {PICTURE}
     assert not any((found.images, found.tags, found.html))
