@@ -189,8 +189,7 @@ def asked_rows(model: VaultModel, turns: Iterable[Turn], noted: Iterable[str]) -
         urls = dict.fromkeys(fact.url for fact in turn.facts() if fact.id in shown)
         yield {
             "question": one_line(turn.text, 500),
-            "ended": turn.answer is not None,
-            "unjudged": turn.answer is not None and turn.answer.outcome == "passages",
+            "outcome": turn.answer.outcome if turn.answer else None,
             "answer": one_line(flat(said[0].text), LONGEST_ANSWER) if said else "",
             "nearest": one_line(flat(nearest[0].text), LONGEST_ANSWER) if nearest else "",
             "at": turn.at,
