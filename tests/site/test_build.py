@@ -89,17 +89,6 @@ def test_what_cannot_be_read_is_left_out_alone_and_named(scratch: Scratch, canno
     assert "Words." in scratch.html("closed/note.html"), "though it looks as it did"
 
 
-def test_only_what_a_build_made_is_removed(scratch: Scratch) -> None:
-    scratch.build()
-    (scratch.folder / "site" / "CNAME").write_text("research.example.org")
-    scratch.remove("my/mine.md")
-    report = scratch.build()
-    assert "my/mine.html" in report.removed
-    assert "browse/tags/idea.html" in report.removed
-    assert not (scratch.folder / "site" / "my").exists()
-    assert (scratch.folder / "site" / "CNAME").exists()
-
-
 def test_a_faulty_template_leaves_the_site_as_it_was_and_says_where(scratch: Scratch) -> None:
     scratch.build()
     whole = scratch.files()
@@ -303,6 +292,7 @@ def test_a_file_that_is_not_what_it_seems_is_made_again_when_it_is_to_change(
     monkeypatch.setattr(stages, "read", lambda root, path: b"other" if path.startswith("search/") else paths.read(root, path))
     made.remove("my/mine.md")
     made.build()
+    assert not (made.folder / "site" / "my").exists()
     assert made.files() == cold(made, tmp_path / "other")
 
 

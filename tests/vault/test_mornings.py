@@ -41,17 +41,6 @@ def test_the_front_page_stays_short_however_much_there_is(tmp_path: Path) -> Non
     assert "[[bases/topics.base|27 more]]" in home
 
 
-def test_the_notes_of_a_query_that_was_taken_out_of_the_file_say_so_until_it_comes_back(tmp_path: Path) -> None:
-    store = MemoryStore()
-    story = Story(store).whole()
-    place = Workplace(tmp_path, store)
-    for number, archived in enumerate(((), (story.query_id,), ())):
-        night(store, date=f"2026-11-2{number}", archived=archived)
-        place.build()
-        for room in ("reports/", "sessions/"):
-            assert ("\narchived: true\n" in place.note(room).read_text()) == bool(archived)
-
-
 def test_a_night_by_a_clock_that_was_ahead_hides_none_that_came_after_it(tmp_path: Path) -> None:
     store, merged = MemoryStore(), MemoryStore()
     ahead = Story(store, id="2027-05-01-power-cut-aaaa", date="2027-05-01").whole()

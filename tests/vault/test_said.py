@@ -25,8 +25,8 @@ def only(folder: Path, pattern: str = REPORT) -> Path:
     return path
 
 
-def _change(folder: Path, old: str, new: str) -> None:
-    change(only(folder), old, new, count=1)
+def _change(folder: Path, old: str, new: str, note: Path | None = None) -> None:
+    change(note or only(folder), old, new, count=1)
     assert said(folder, "-q", "build").code == 0
 
 
@@ -86,8 +86,7 @@ def test_what_is_said_in_a_report_is_recorded_once_also_if_it_is_moved_or_remove
     if "attic" not in place:
         assert not (folder / "vault" / "attic").exists()
         assert "- [x] wrong, noted" in moved.read_text()
-        change(moved, "- [x] wrong, noted", "- [ ] wrong" if place else "- [ ] wrong, noted", count=1)
-        assert said(folder, "-q", "build").code == 0
+        _change(folder, "- [x] wrong, noted", "- [ ] wrong" if place else "- [ ] wrong, noted", moved)
         assert not _rated(folder).wrong
         assert "noted" not in moved.read_text()
         assert not (folder / "vault" / "attic").exists()
@@ -96,8 +95,7 @@ def test_what_is_said_in_a_report_is_recorded_once_also_if_it_is_moved_or_remove
 def test_an_older_copy_takes_nothing_back(folder: Path) -> None:
     report = only(folder)
     old = report.read_text()
-    change(report, "> [!", "> Edited. [!", count=1)
-    assert said(folder, "-q", "build").code == 0
+    _change(folder, "> [!", "> Edited. [!")
     assert [*(folder / "vault" / "attic").iterdir()]
     _change(folder, "\n---\n\n#", "\nrating: wrong\n---\n\n#")
     report.with_name("a sync-conflict copy.md").write_text(old)
@@ -105,8 +103,7 @@ def test_an_older_copy_takes_nothing_back(folder: Path) -> None:
     assert len(_rated(folder).wrong) == 1
     assert only(folder) == report
     (folder / "events" / "local" / "projection.sqlite").unlink()
-    change(report, "rating: wrong\n", "", count=1)
-    assert said(folder, "-q", "build").code == 0
+    _change(folder, "rating: wrong\n", "")
     report.unlink()
     assert said(folder, "-q", "build").code == 0
     assert len(_rated(folder).wrong) == 1
@@ -140,8 +137,7 @@ def test_what_is_ticked_before_a_night_holds_in_that_night_also_for_a_passage_of
     assert ("> - 1 Passage wie zuvor\n" in report) == (rating == "useful")
     assert ("> - **Als falsch markiert, nicht mehr gezeigt:** 1 Passage\n" in report) == (rating == "wrong")
     if rating == "useful":
-        change(second, "- [x] useful, noted", "- [ ] useful, noted", count=1)
-        assert said(folder, "-q", "build").code == 0
+        _change(folder, "- [x] useful, noted", "- [ ] useful, noted", second)
         assert "noted" not in second.read_text()
 
 
