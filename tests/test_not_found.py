@@ -153,14 +153,14 @@ def test_a_note_of_nothing_found_goes_away_when_its_session_is_reopened(tmp_path
 
 
 def test_it_says_that_no_passage_mentions_a_name_and_says_it_of_no_everyday_word(tmp_path: Path) -> None:
-    queue = "  - {id: rank, query: Which laptop trains ColBERTv3 for Kafka Consumers fastest?}\n"
+    queue = "  - {id: rank, query: Which laptop trains ColBERTv3 for Consumers Kafka fastest?}\n"
     folder = space(tmp_path, f"{queue}  - {{id: depth, query: How deep is Kafka's harbour of Proxmox?}}\n")
     (folder / "corpus" / "empty.md").write_text("")
     told = said(folder, "run").out
     assert "\n> **What was not found:** No passage mentions “Proxmox”.\n" in note(folder, "reports", "proxmox")
     assert "sources, no passage mentions “Proxmox”): “" in (folder / "vault" / "Home.md").read_text()
     assert "no passage mentions “ColBERTv3”" in told
-    assert not {"“laptop”", "“Kafka Consumers”"} & set(re.findall("“.*?”", told))
+    assert not {"“laptop”", "“Consumers Kafka”"} & set(re.findall("“.*?”", told))
     (folder / "queries.yaml").write_text(f"queries:\n{queue}")
     assert said(folder, "run").out.startswith("nothing to do")  # a run without work, which reads no document
     assert "\n- skipped corpus/empty.md: it is empty\n" in note(folder, "nights", "")

@@ -259,9 +259,15 @@ class PassageSearch:
             scope = await self._on(lambda index: self._folder_scope(index, within))
             found, near = await self._ranked(query, scope, limit)
             counts, language = found.statistics.counts, found.statistics.language
-            # A word that is there in another form is not absent: "Rust's", "в Москве".
-            names = [name for name in names_in(query) if " " in name or not content_stems(name, language) <= counts.keys()]
-            absent = await self._on(lambda index: tuple(name for name in names if not index.holds(name, scope))) if names else ()
+
+            def lacks(index: Index, name: str) -> bool:
+                """Tell whether a word of a name is in no passage; a quote with small letters is looked for as one word."""
+                words = name.split() if all(word[0].isupper() for word in name.split()) else [name]
+                # A word that is there in another form is not absent: "Rust's", "в Москве".
+                other = (word for word in words if " " in word or not content_stems(word, language) <= counts.keys())
+                return not all(index.holds(word, scope) for word in other)
+
+            absent = await self._on(lambda index: tuple(name for name in names_in(query) if lacks(index, name)))
         hits = tuple(map(hit_of, found.passages))
         return SearchResult(self.name, hits, near.cost, near.failed, found.statistics, found.languages, absent)
 
