@@ -215,6 +215,8 @@ def report_note(loaded: LoadedSession) -> Note:
         """How another report on the question ended; "" if as this one did."""
         return "" if outcome == card.outcome else translations.label(status_words(outcome), language)
 
+    found = ((Link(link.path, translations.day(at, language)), ended) for link, at, ended in beside.reports.values())
+    quoted = [link for link, ended in found if ended in ("answered", "in-part", "passages")]
     view = {
         "title": title,
         "heading": shown(title),
@@ -247,6 +249,7 @@ def report_note(loaded: LoadedSession) -> Note:
             Link(link.path, " · ".join(filter(None, (translations.day(at, language), ended_otherwise(outcome)))))
             for link, at, outcome in beside.reports.values()
         ),
+        "quoted_before": quoted[0] if quoted and state.config.has_model else None,
         "asked": beside.asked,
         "reported_at": reported_at,
         "derived": any(sentence.basis == "derived" for sentence in (*report.summary, *body)),
