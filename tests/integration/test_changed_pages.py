@@ -58,7 +58,7 @@ def test_documents_that_changed_or_went_are_named_when_a_model_comes_or_goes_and
         (tmp_path / "corpus" / "frost.md").write_text(f"# frost\n\n{texts['frost'].replace('well', 'badly')}\n")
         report, home = night(with_model)
         assert "> [!tip] Changed since" in report
-        assert re.search(r"## What changed\n(.|\n)*changed since the last report quoted them: frost\.md · ", home)
+        assert re.search(r"## What changed\n(.|\n)*changed since the last report quoted it: frost\.md · ", home)
         (tmp_path / "corpus" / "stove.md").unlink()
         report, home = night(with_model)
         assert f"> - **Gone:** “{gone}”" in report

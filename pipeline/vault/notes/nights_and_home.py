@@ -100,7 +100,8 @@ def news_words(card: Card) -> str:
     if card.found_at_last or not news:
         return "not found before" if card.found_at_last else ""
     since = f" since {translations.day(news.since)}" if news.since else ""
-    documents = f"changed since the last report quoted them: {one_line(', '.join(news.documents), 240)}" if news.documents else ""
+    them, paths = "it" if len(news.documents) == 1 else "them", one_line(", ".join(news.documents), 240)
+    documents = f"changed since the last report quoted {them}: {paths}" if paths else ""
     gone = f"gone from the last report's sources: {one_line(', '.join(news.lost), 240)}" if news.lost else ""
     counts = {"new": news.added, "changed": news.changed, "gone": news.gone}
     counts |= {"left out as wrong": news.called_wrong, "no longer shown": news.not_shown, "now shown": news.now_shown}
