@@ -9,10 +9,11 @@ from typing import Any
 from pipeline.domain.page_choice_and_findings import all_facts, contradictions, without_fragment
 from pipeline.domain.report_draft import kept_text
 from pipeline.domain.research_values import CutSentence, Fact, Hit
-from pipeline.domain.session_state import SUMMARY, SessionState, workers_in_order
+from pipeline.domain.session_state import SUMMARY, SessionState, outcome_of, workers_in_order
+from pipeline.text import translations
 from pipeline.text.cleaning import normalised
 from pipeline.text.questions import content_stems
-from pipeline.text.words import jaccard
+from pipeline.text.words import jaccard, language_code
 
 _LEAST_LIKENESS = 0.2  # of the words asked for and a sentence's
 _SHORTEST_ID = 4
@@ -34,7 +35,9 @@ def sentences_of_report(state: SessionState) -> list[CutSentence]:
     ]
     known = {(one.section, one.text) for one in found}
     found += [one for one in cut if (one.section, one.text) not in known]
-    return [one.model_copy(update={"title": "In short"}) if one.section == SUMMARY else one for one in found]
+    words = "Nearest" if outcome_of(state) == "passages" else "In short"
+    title = translations.label(words, language_code(state.query, *(fact.quote for fact in state.facts.values())))
+    return [one.model_copy(update={"title": title}) if one.section == SUMMARY else one for one in found]
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ def test_a_type_that_no_event_has_is_named_or_refused_with_the_one_that_was_mean
 def test_why_prints_the_way_from_a_sentence_to_its_search_and_perspective(folder: Path) -> None:
     answer = said(folder, "why", "harbour", "metres deep at low tide")
     assert answer.code == 0
-    assert "quoted from Harbour" in answer.out
+    assert re.search(r"in the section “Nearest”\n(.|\n)*quoted from Harbour", answer.out)
     assert "found by the search" in answer.out
     assert "hit 1" in answer.out
     assert not re.search(r"search_0|because: *$", answer.out, re.MULTILINE)
