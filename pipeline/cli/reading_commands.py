@@ -115,7 +115,7 @@ def digest(console: Console, day: str | None, html: bool) -> None:
     value: dict[str, Any] = {
         "night": night.date,
         "heading": heading_of(found),
-        "idle": found.idle,
+        "next": found.next,
         "seconds": night.seconds,
         "usd": night.cost.charged_usd,
         "left_out": len(night.left_out),

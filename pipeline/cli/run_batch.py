@@ -76,10 +76,11 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
                 queue, last = env.workspace.queue, max(env.store.ids("batch"), default="")
                 zone = queue.settings.timezone or local_zone(datetime.now(UTC))
                 about: dict[str, Any] = {"archived": decided.archived, "timezone": zone, "unread": queue.left_out}
-                waiting = [decision for decision in decided.decisions if decision.next_at]
+                waiting = sorted((one for one in decided.decisions if one.next_at), key=lambda one: one.next_at)
                 if waiting:
-                    first = min(waiting, key=lambda decision: decision.next_at)
-                    about |= {"queries": {first.query.id: first.query.text}, "next_at": first.next_at}
+                    at = waiting[0].next_at
+                    on_that_day = {one.query.id: one.query.text for one in waiting if one.next_at[:10] == at[:10]}
+                    about |= {"queries": on_that_day, "next_at": at}
                 start = BatchStarted(due=(), after=last, **about)
                 log = new_stream(env.store, run_context_and_note_ratings.context_of(env.workspace), "batch")
                 try:

@@ -283,7 +283,7 @@ class Tomorrow(datetime):
 def test_a_night_in_which_nothing_was_due_is_said_once_with_what_is_due_next(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    queue = f"queries:\n{HARBOUR.replace('mode: fast', 'mode: fast, every: 7d')}{SHIPS}"
+    queue = f"queries:\n{HARBOUR}{SHIPS}".replace("mode: fast", "mode: fast, every: 7d")
     (folder / "queries.yaml").write_text(queue + NONSENSE)
     said(folder, "run")
     (folder / "queries.yaml").write_text(queue)
@@ -292,11 +292,11 @@ def test_a_night_in_which_nothing_was_due_is_said_once_with_what_is_due_next(
     assert said(folder, "run", "ships").out.startswith("nothing to do")
     assert "nothing was due" not in (folder / "vault" / "Home.md").read_text()  # only one question was looked at
     said(folder, "run")
-    words = r"Night of \d+ \w+ \d{4}: nothing was due\.[\Wp]*Next, in the night to \d+ \w+ \d{4}: .{0,99}How deep is the harbour"
+    words = r"Night of \d+ \w+ \d{4}: nothing was due.{0,50}Next, in the night to \d+ \w+ \d{4}: .{0,99}How deep is the harbour"
     shown = [(folder / "vault" / "Home.md").read_text(), (folder / "site" / "index.html").read_text()]
     for text in (*shown, said(folder, "digest").out, said(folder, "digest", "--html").out):
-        assert re.search(words, " ".join(text.split()))
-        assert "Where do ships wait at night?" in text  # what was found last is still there
+        assert re.search(words + r".{0,9} \(and 1 more\)", " ".join(text.split()))
+        assert ("Where do ships wait at night?" in text) == (text in shown)  # a mail does not repeat what was found last
     before = everything(folder)
     assert said(folder, "run").out.startswith("nothing to do")
     assert everything(folder) == before

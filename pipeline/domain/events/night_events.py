@@ -17,7 +17,7 @@ class BatchStarted(EventBase):
     older logs for the machine's. ``unread`` says which questions in the vault and folders of documents could not be read, and
     why; ``skipped_documents`` the same of documents. ``after`` is the batch whose id was the last in the log: it began before
     this one, whatever a clock said. ``queries`` are the words of what is due, by id: {} in older logs. Where nothing is, it has
-    the question that will be, if one recurs, and ``next_at`` is when: the date of that night, or a date and a time.
+    those that will be on one day, and ``next_at`` is when the first of them will: the date of a night, or a date and a time.
     """
 
     type: Literal["batch.started"] = "batch.started"

@@ -185,13 +185,16 @@ def idle_words(nights: Sequence[Night]) -> str:
     return "" if not nights or nights[-1].last else f"Night of {translations.day(nights[-1].date)}: nothing was due."
 
 
-def due_next(nights: Sequence[Night]) -> tuple[str, str, str]:
-    """Return when the next question is due, as the last run of a night without work knew, its id and its words; else no words."""
+def due_next(nights: Sequence[Night]) -> tuple[str, str, str, int]:
+    """Return when questions are due next, as the last run of a night without work knew; else no words.
+
+    After that come the id of the first and its words, and how many others are due on that day.
+    """
     begun = nights[-1].batches[-1].started if idle_words(nights) else None
     if not begun or not begun.next_at or not begun.queries:  # a question that was forgotten is not among them any more
-        return "", "", ""
+        return "", "", "", 0
     when = f"Next, {'on' if ' ' in begun.next_at else 'in the night to'} {translations.day(begun.next_at)}"
-    return when, *next(iter(begun.queries.items()))
+    return when, *next(iter(begun.queries.items())), len(begun.queries) - 1
 
 
 def home_note(model: VaultModel) -> Note:
@@ -204,13 +207,13 @@ def home_note(model: VaultModel) -> Note:
     topics = topics_of(cards)
     named = sorted(topics, key=lambda topic: (-len(of_questions(topics[topic])), topic))
     reports = [card for card in cards if card.has_report and card.id not in model.hidden]
-    when, name, query = due_next(model.nights)
+    when, name, query, more = due_next(model.nights)
     waiting = model.latest_on(name)
     own = {"reports": len(reports), "sessions": len(cards), "sources": len({url for card in reports for url in card.cited})}
     view = {
         "title": "Research",
         "idle": idle_words(model.nights),
-        "next": {"when": when, "question": best_link(waiting) if waiting else query} if when else None,
+        "next": {"when": when, "question": best_link(waiting) if waiting else query, "more": more} if when else None,
         "unread": model.nights[-1].batches[-1].started.unread if model.nights else (),
         "asked": list(answered_in_notes(model, model.nights[-1])) if model.nights else [],
         "night": night_view(model, last, ON_HOME) if last else None,
@@ -310,15 +313,14 @@ def _words(night: Night, counts: Counter[str]) -> str:
 class Digest:
     """A night's questions as their last run left them, each with its session's card, None if its log cannot be read.
 
-    ``idle`` says of a night without work that it came last. ``problems`` say what was not built, and what of the queue, the
-    documents and the log cannot be read.
-    ``today`` is the date on which it is the last night, "" if it may not be.
+    ``problems`` say what was not built, and what of the queue, the documents and the log cannot be read. ``next`` says of a night
+    without work what is due next. ``today`` is the date on which it is the last night, "" if it may not be.
     """
 
     night: Night
     questions: tuple[tuple[QueryEnded, Card | None], ...]
     problems: tuple[str, ...]
-    idle: str = ""
+    next: str = ""
     today: str = ""
 
 
@@ -337,11 +339,8 @@ def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
 
 
 def digest_of(store: EventStore, nights: Sequence[Night], unread: Iterable[str] = (), today: str = "") -> Digest:
-    """Return the digest of the last of ``nights`` in which something was due, else of the last, and what came after it.
-
-    A session that cannot be read is named, not left out.
-    """
-    night, questions = next((night for night in reversed(nights) if night.last), nights[-1]), []
+    """Return the digest of the last of ``nights``. A session that cannot be read is named, not left out."""
+    night, questions = nights[-1], []
     for entry in night.last:
         card = None
         with suppress(LogError):
@@ -349,10 +348,10 @@ def digest_of(store: EventStore, nights: Sequence[Night], unread: Iterable[str] 
             card = card.after(read_card(store, card.previous_session)) if card and card.previous_session else card
         questions.append((entry, card))
     lost = (f"{entry.query}: its log cannot be read" for entry, card in questions if entry.session and card is None)
-    problems = (*night.not_made, *nights[-1].batches[-1].started.unread, *unread, *lost)
-    when, _, query = due_next(nights)
-    idle = "" if night is nights[-1] else f"{idle_words(nights)} {when}: {query}" if when else idle_words(nights)
-    return Digest(night, tuple(found_first(questions)), problems, idle, today)
+    problems = (*night.not_made, *night.batches[-1].started.unread, *unread, *lost)
+    when, _, query, more = due_next(nights)
+    query += f" (and {more:,} more)" if more else ""
+    return Digest(night, tuple(found_first(questions)), problems, f"{when}: {query}" if when else "", today)
 
 
 def heading_of(digest: Digest) -> str:
@@ -384,7 +383,7 @@ def _view(digest: Digest, place_of: Callable[[Card], str]) -> View:
     titles = {**_GROUPS, "asked": "Answered in notes", "left": "Left out"}
     return {
         "heading": heading_of(digest),
-        "idle": digest.idle,
+        "next": digest.next,
         "figures": ", ".join(filter(None, (duration(night.seconds) if night.seconds else "", bill(night.cost.charged_usd)))),
         "groups": [(title, group in _REPORTED, groups[group]) for group, title in titles.items() if groups.get(group)],
         "problems": [one_line(text, _LONGEST) for text in digest.problems],
