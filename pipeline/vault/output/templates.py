@@ -41,13 +41,11 @@ def _printed(value: object) -> object:
     """Jinja's last step before a value becomes text."""
     if type(value) is Inert:
         return value
-    if isinstance(value, str):
-        return escaping.inert(value)
     if isinstance(value, Link):
         return value.inline
     if value is None:
         raise TemplateError("a value is None; test for it before printing it")
-    return value
+    return value if isinstance(value, int | float) else escaping.inert(str(value))
 
 
 def _listed(values: Iterable[Link | str], separator: str = ", ") -> Inert:
