@@ -122,9 +122,12 @@ def choose(
         _DEFINES * score if len(words) <= _SHORT and words <= set(text.body[: len(words) + 2]) else score
         for score, text in zip(scores(query, texts, known, cosines), texts, strict=True)
     ]
-    ranking = _ranking(strength)[:_RANKED]
-    of_best = [texts[place] for place in ranking]
-    ranking = [ranking[place] for place in without_twins(of_best, ["".join(found[place][1].path[1:][-1:]) for place in ranking])]
+
+    def once(places: list[int]) -> list[int]:
+        headings = ["".join(found[place][1].path[1:][-1:]) for place in places]
+        return [places[at] for at in without_twins([texts[place] for place in places], headings)]
+
+    ranking = once(_ranking(strength)[:_RANKED])
     if not ranking:
         return Choice()
     if not judged:  # near by meaning where the search knows that, else by the words of a part
@@ -152,8 +155,14 @@ def choose(
             cosine=cosines[place],
         )
 
-    ids = {at: rated.same(fact(at)) for at, (page, _) in enumerate(found) if page.url in rated.useful_urls | rated.wrong_urls}
-    useful = [place for place, name in ids.items() if name in rated.useful]
+    known_again = {normalised(one.quote) for one in rated.passages}  # a document may have another address since
+    rated_urls = rated.useful_urls | rated.wrong_urls
+    ids = {
+        at: rated.same(fact(at))
+        for at, (page, passage) in enumerate(found)
+        if page.url in rated_urls or normalised(without_open_end(passage.text) or passage.text) in known_again
+    }
+    useful = once([place for place, name in ids.items() if name in rated.useful])
     wrong = {place for place, name in ids.items() if name in rated.wrong}
     last = {place for place, (page, _) in enumerate(found) if page.url in rated.wrong_urls - rated.useful_urls}
     ranking.sort(key=last.__contains__)

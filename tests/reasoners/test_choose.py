@@ -109,10 +109,13 @@ def test_the_choice_does_not_depend_on_the_order_of_the_pages() -> None:
     assert choose(query, pages, TermStatistics()).passages == choose(query, pages[::-1], TermStatistics()).passages
 
 
-def test_the_source_of_a_wrong_passage_comes_last() -> None:
+def test_the_source_of_a_wrong_passage_comes_last_and_the_passage_is_known_again_at_another_address() -> None:
     question = parse_question("How does one restore a backup, and how loud is the heron pump?")
     pages = [page(MANUAL), page("# Backups\n\nA backup is restored by the night shift.", "corpus:night.md")]
     rated = Rated(wrong_urls=frozenset({"corpus:manual.md"}))
-    urls = [fact.url for fact in choose(question, pages, TermStatistics(), rated=rated).passages]
+    chosen = choose(question, pages, TermStatistics(), rated=rated).passages
+    urls = [fact.url for fact in chosen]
     assert urls == sorted(urls, reverse=True)
     assert len(set(urls)) == 2
+    rated, again = Rated(wrong=frozenset({chosen[0].id}), passages=chosen[:1]), [one._replace(url="corpus:x") for one in pages]
+    assert chosen[0].quote not in {fact.quote for fact in choose(question, again, TermStatistics(), rated=rated).passages}

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from pipeline.domain import research_values as v
 from pipeline.domain.events.session_events import Answered, EventBase, PageRead
+from pipeline.text.cleaning import normalised
 from pipeline.text.questions import content_stems
 from pipeline.text.quotes import holds_quote
 from pipeline.text.words import jaccard
@@ -182,20 +183,23 @@ class Rated:
     passages: tuple[v.Fact, ...] = ()
 
     def same(self, fact: v.Fact) -> str:
-        """Return the id of the rated passage of its source that a fact is, or of which it has the words; else its own.
+        """Return the id of the rated passage that a fact is, or of which it has the words; else its own.
 
-        It contains that, or is a part of a wrong one, or its document changed, and both are nearly alike and of one section.
+        It has the same words, at any address; or of one source, it contains that, or is a part of a wrong one, or its document
+        changed, and both are nearly alike and of one section.
         """
         if fact.id in self.useful | self.wrong | self.cleared:
             return fact.id
 
         def is_same(one: v.Fact) -> bool:
+            if one.url != fact.url and one.digest != fact.digest:
+                return normalised(one.quote) == normalised(fact.quote)
             if holds_quote(fact.quote, one.quote) or (one.id in self.wrong and holds_quote(one.quote, fact.quote)):
                 return True
             is_place = one.digest != fact.digest and one.path == fact.path
             return is_place and jaccard(content_stems(one.quote), content_stems(fact.quote)) >= _NEARLY
 
-        found = [one.id for one in self.passages if one.url == fact.url and is_same(one)]
+        found = [one.id for one in self.passages if is_same(one)]
         return next((name for name in found if name in self.wrong), found[0] if found else fact.id)
 
 
