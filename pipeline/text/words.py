@@ -250,9 +250,10 @@ def words_around_change(said: str, before: Sequence[str], longest: int, longest_
     """Return what ``said`` says and the sentences ``before`` did not say, on one line of at most ``longest_new`` characters.
 
     Of a sentence that is nearly one of them it is the words around the first that differ, and what they were if that is short: at
-    most ``longest`` characters.
+    most ``longest`` characters. Signs at their ends are no difference.
     """
-    new = [part for part in map(str.strip, split_sentences(said)) if part not in before]
+    known = set(map(_without_end_signs, before))
+    new = [part for part in map(str.strip, split_sentences(said)) if _without_end_signs(part) not in known]
     alike = ((one, old) for one in new for old in get_close_matches(one, before, 1))
     part, was = next(alike, (" ".join(new) or said, ""))
     if not was:
@@ -261,12 +262,17 @@ def words_around_change(said: str, before: Sequence[str], longest: int, longest_
     same_end = min(len(commonprefix([part[::-1], was[::-1]])), len(part) - start, len(was) - start)
     rest = part[len(part) - same_end :].split(" ", 2)[:2]  # to the end of the word, and one more: an amount has a unit
     same_end -= len(" ".join(rest))
-    old = was[start : len(was) - same_end].rstrip(" .,;:")
+    old = _without_end_signs(was[start : len(was) - same_end])
     words_before = f" (was “{old}”)" if 0 < 2 * len(old) < longest else ""
     longest, end = longest - len(words_before), len(part) - same_end
     if end > longest:  # it is so far behind that it has to be the end of what is shown
         part = part[min(start, part.find(" ", end - longest + 3) + 1) :]
     return one_line(part if said.startswith(part) else f"… {part}", longest) + words_before
+
+
+def _without_end_signs(text: str) -> str:
+    """``text`` without the stops at its ends, and without a bracket there that has not its pair."""
+    return text.strip(" .,;:" + "".join(pair for pair in ("()", "[]", "“”") if text.count(pair[0]) != text.count(pair[1])))
 
 
 _TOKEN = re.compile(r"\S+")  # with its place, which splitting does not give

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.words import forms, language_of, points_back, split_sentences, stems, word_count, words
+from pipeline.text.words import forms, language_of, points_back, split_sentences, stems, word_count, words, words_around_change
 
 
 @pytest.mark.parametrize(
@@ -182,6 +182,12 @@ def test_a_sentence_ends_where_a_reader_would_end_it(text: str, count: int) -> N
 )
 def test_hostile_text_is_split_in_one_pass(text: str) -> None:
     assert "".join("".join(split_sentences(text)).split()) == "".join(text.split())
+
+
+def test_signs_at_the_ends_of_what_was_said_before_are_no_change() -> None:
+    before = ["It is full once a day", "It keeps many (default 14)."]
+    around = words_around_change("It is full once a day. It keeps many (default 15).", before, 130, 300)
+    assert around == "… It keeps many (default 15). (was “14”)"
 
 
 @pytest.mark.parametrize(
