@@ -37,7 +37,7 @@ RETIRED = ("entity", "memory", "question", "talk")  # the kinds of notes that on
 class Decisions:
     """What a person decided about notes, by the notes' ids.
 
-    ``paths`` is where each note was moved last, in the order in which they were moved first.
+    ``paths`` is where each note was moved last, in order of time.
     """
 
     paths: dict[str, str] = field(default_factory=dict)
@@ -53,6 +53,7 @@ class Decisions:
         """Take in one event, later than all before it; an event of another kind, or with an unfit path, changes nothing."""
         if isinstance(event, NoteMoved) and is_fit(event.path):
             note = id_today(event.note)
+            self.paths.pop(note, None)  # the one that was first at a path keeps it
             self.paths[note] = event.path
             self.hidden.discard(note)
         elif isinstance(event, NoteShown):

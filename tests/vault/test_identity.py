@@ -167,11 +167,11 @@ def test_the_later_of_two_decisions_counts_whichever_file_it_came_in(place: Work
     note = place.note("nights/")
     name = f"night:{note.stem}"
     place.record([NoteMoved(note=name, path="A/late.md")])
-    place.record([NoteHidden(note=name), NoteMoved(note=name, path="B/later.md")])
+    place.record([NoteHidden(note=name), *(NoteMoved(note=one, path="B/later.md") for one in ("home", name))])
     place.store.streams["vault-0009"] = place.store.streams.pop("vault-0001")  # the earlier one is read last
     place.build()
     assert not note.exists()
-    assert (place.vault / "B" / "later.md").exists()
+    assert id_in((place.vault / "B" / "later.md").read_text().split("\n---\n")[0]) == "home"
 
 
 @pytest.mark.parametrize("path", ["../out.md", "/out.md", ".obsidian/x.md", "attic/x.md", "no-note.txt", "a//b.md"])
