@@ -78,7 +78,8 @@ class News:
 
     ``lost`` are the paths of documents that the report before cites and that were deleted or moved since. ``not_shown``,
     ``now_shown`` and ``called_wrong`` count as in ``Changes``; ``other_answer``: another passage comes nearest.
-    ``documents`` are those that the report before cites and that changed since, if no more than that can be compared.
+    ``documents`` are those that the report before cites and that changed since, if no more than that can be compared;
+    ``elsewhere`` are cited documents that changed: in other places, if ``count`` is 0.
     """
 
     since: str
@@ -92,6 +93,7 @@ class News:
     called_wrong: int = 0
     other_answer: bool = False
     documents: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
@@ -244,7 +246,8 @@ def _news(state: SessionState) -> News | None:
         gone = [part.strip() for one in before if one.url == fact.url for part in split_sentences(flat(one.quote))]
         first.append(words_around_change(said_by(state, fact), gone, ON_HOME, LONGEST_ANSWER))
     counts = len(added), len(found.changed), len(found.gone), lost, len(found.not_shown), len(found.now_shown)
-    return News(found.since, tuple(first), *counts, found.called_wrong, found.other_nearest)
+    own = tuple(one_line(path_of(source.url)) for source in found.sources if source.url.startswith(DOCUMENTS))
+    return News(found.since, tuple(first), *counts, found.called_wrong, found.other_nearest, elsewhere=own)
 
 
 def _readings(state: SessionState) -> Iterator[Reading]:

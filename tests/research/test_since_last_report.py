@@ -42,7 +42,7 @@ from pipeline.text.cleaning import digest_of
 from pipeline.text.humanize import counted
 from pipeline.text.times import timestamp
 from pipeline.vault.notes.nights_and_home import digest_of as night_told
-from pipeline.vault.notes.nights_and_home import nights_in, text_of
+from pipeline.vault.notes.nights_and_home import found_first, nights_in, text_of
 from tests.commanding import said, workspace_in
 from tests.fakes import START, A, FakeReasoner, Journal, MemoryStore, Ticks, context_for, done_search, step_context_for
 from tests.nights import bench, query, queue, sessions
@@ -244,6 +244,9 @@ def test_a_report_of_passages_and_one_of_a_model_are_not_compared_and_each_is_li
         ("Answered", False),
         ("Nothing new", True),
     ]
+    ((entry, card),) = night_told(place.store, nights_in(place.store)[0]).questions
+    new = (entry, card and replace(card, previous_session=""))
+    assert found_first([(entry, card), new])[0] is new
 
 
 def test_the_plan_is_told_what_the_report_before_rested_on() -> None:
@@ -372,11 +375,15 @@ def test_a_passage_that_lost_or_regained_a_part_has_changed_and_a_renamed_docume
         assert f"It said before: “{before}”" in report
         assert not re.search(r"\*\*New:\*\*|as before", report)  # the only passage of both
     assert said(folder, "digest").out.count("six metres deep") == 1
-    note.rename(note.with_name("cellar.md"))
+    note = note.rename(note.with_name("cellar.md"))
     renamed = night(folder)
     assert re.search(r"\[!tip\] Nothing new since .*: 1 passage as before", renamed)
     assert "could not be read" not in renamed
-    assert "What changed" not in said(folder, "digest").out
+    note.write_text(f"{whole}\n## Zebras\n\nZebras sleep at noon.\n")
+    assert re.search(r"as before; cellar\.md in your documents changed in other places", night(folder))
+    told = said(folder, "digest").out + (folder / "vault" / "Home.md").read_text()
+    assert re.search(r": Changed in other places:\s+cellar.md\.\n(.|\n)*\]\] \(changed in other places: cellar\.md\)\n", told)
+    assert "What changed" not in told
 
 
 def test_a_passage_left_out_because_it_was_called_wrong_and_the_one_in_its_place_are_named(tmp_path: Path) -> None:

@@ -82,13 +82,21 @@ def standing_words(card: Card) -> str:
 
 
 def found_first(questions: Iterable[tuple[QueryEnded, Card | None]]) -> list[tuple[QueryEnded, Card | None]]:
-    """Return questions with their cards: first those not found before, then those of which a document says something else."""
+    """Return questions with their cards: first the new ones and those not found before, then those whose documents changed."""
 
     def place(one: tuple[QueryEnded, Card | None]) -> int:
         card, news = one[1], one[1].news if one[1] else None
-        return 0 if card and card.found_at_last else 1 if news and (news.count or news.lost or news.documents) else 2
+        is_new = card and (card.found_at_last or not card.previous_session)
+        return 0 if is_new else 1 if news and (news.count or news.lost or news.documents or news.elsewhere) else 2
 
     return sorted(questions, key=place)
+
+
+def elsewhere_words(card: Card | None) -> str:
+    """Return which cited documents changed in other places than what is compared; "" if none did, or something is new."""
+    news = card.news if card and card.has_report else None
+    names = one_line(", ".join(news.elsewhere), 240) if news and not news.count else ""
+    return f"changed in other places: {names}" if names else ""
 
 
 def news_words(card: Card) -> str:
@@ -109,7 +117,7 @@ def news_words(card: Card) -> str:
     if not news.count and (words or not (gone or documents)):
         since_when = f" since you called {news.called_wrong:,} wrong" if news.called_wrong else ""
         words = [f"another passage is nearest{since_when}" if news.other_answer else "nothing new", *words]
-    return "; ".join(filter(None, (documents, gone, f"{', '.join(words)}{since}" if words else "")))
+    return "; ".join(filter(None, (documents, gone, f"{', '.join(words)}{since}" if words else "", elsewhere_words(card))))
 
 
 def entry_of(model: VaultModel, card: Card, new: Sequence[str] = (), longest: int = LONGEST_ANSWER) -> View:
@@ -144,7 +152,7 @@ def night_note(model: VaultModel, night: Night) -> Note:
 
 def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -> View:
     """Return what a night's note says, as ``entry_of``; a query counts once, as its last run of the night left it."""
-    found: dict[str, list[Any]] = {group: [] for group in _GROUPS}
+    found, elsewhere = dict[str, list[Any]]((group, []) for group in _GROUPS), dict[Link, str]()
     cards = ((one, model.by_id.get(one.session) if one.session else model.latest_on(one.query_id)) for one in night.last)
     for entry, card in found_first(cards):
         group = group_of(entry.status, card)
@@ -156,12 +164,14 @@ def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -
             found[group].append({"link": link, "outcome": outcome, "reason": reason})
         elif card and card.id not in model.hidden:
             new = card.news.first if card.news else ()
+            elsewhere[best_link(card)] = elsewhere_words(card)
             found[group].append(best_link(card) if group == "quiet" else entry_of(model, card, new, longest))
     skipped = ((model.latest_on(name), entry) for name, entry in night.left_out.items())
     return {
         "title": f"Night of {translations.day(night.date)}",
         "words": _words(night, _outcomes(model, night)),
         **{group.replace("-", "_"): rows for group, rows in found.items()},
+        "elsewhere": elsewhere,
         "skipped": [{"query": best_link(card) if card else entry.query, "reason": entry.reason} for card, entry in skipped],
         "asked": list(answered_in_notes(model, night)),
         "not_made": night.not_made,
@@ -397,7 +407,7 @@ def _row(one: QueryEnded, card: Card | None, place_of: Callable[[Card], str]) ->
     parts = [text.partition(" (was “")[0].strip("… ") for text in new]
     words = {
         "query": one.query,
-        "reason": sentence(one.reason),
+        "reason": sentence(one.reason or elsewhere_words(card)),
         "answer": answer.text if answer and not any(text in answer.text for text in parts) else "",
         "sure": sentence("; ".join(filter(None, (part, standing_words(card), news_words(card))))) if card else "",
         "open": card.open[0] + (f" (and {len(card.open) - 1} more)" if len(card.open) > 1 else "") if card and card.open else "",
