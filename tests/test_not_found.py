@@ -156,9 +156,10 @@ def test_it_says_that_no_passage_mentions_a_name_and_says_it_of_no_everyday_word
     queue = "  - {id: rank, query: Which laptop trains ColBERTv3 for Consumers Kafka fastest?}\n"
     folder = space(tmp_path, f"{queue}  - {{id: depth, query: How deep is Kafka's harbour of Proxmox?}}\n")
     (folder / "corpus" / "empty.md").write_text("")
+    (folder / "corpus" / "terms.md").write_text("# Terms\n\ndraught\n: Kafka's harbour is 9 metres deep.\n\n    It is dredged.\n")
     told = said(folder, "run").out
     assert "\n> **What was not found:** No passage mentions “Proxmox”.\n" in note(folder, "reports", "proxmox")
-    assert "sources, no passage mentions “Proxmox”): “" in (folder / "vault" / "Home.md").read_text()
+    assert "(1 source, no passage mentions “Proxmox”): “draught: Kafka's harbour" in (folder / "vault" / "Home.md").read_text()
     assert "no passage mentions “ColBERTv3”" in told
     assert not {"“laptop”", "“Consumers Kafka”"} & set(re.findall("“.*?”", told))
     (folder / "queries.yaml").write_text(f"queries:\n{queue}")

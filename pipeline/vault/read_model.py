@@ -196,7 +196,8 @@ def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
 def _answer(state: SessionState, summary: Sequence[Sentence]) -> tuple[CitedText, list[str]]:
     """Return the answer of a summary of at least one sentence, and the facts that it cites.
 
-    Of written text it is the first sentence that says enough by itself; without a model the beginning of the best passage.
+    Of written text it is the first sentence that says enough by itself; without a model the beginning of the best passage, after
+    the heading that it is under, which may be the term that it defines.
     """
     first = next((sentence for sentence in summary if sentence.facts), summary[0])  # what cites nothing answers nothing
     facts = [name for name in dict.fromkeys(first.facts) if name in state.facts]
@@ -204,7 +205,7 @@ def _answer(state: SessionState, summary: Sequence[Sentence]) -> tuple[CitedText
     cites = tuple(Cite(state.facts[name].url, name, sign) for name, sign in signs(state, facts, numbers))
     sections = state.report.sections if state.report else ()
     if not any(paragraph.kind == "prose" for section in sections for paragraph in section.paragraphs):
-        heading = state.facts[facts[0]].heading if facts and first.text.lstrip().startswith("|") else ""  # rows alone say little
+        heading = one_line(state.facts[facts[0]].heading, 60) if facts else ""  # a definition without its term says little
         return CitedText(one_line(": ".join(filter(None, (heading, flat(first.text)))), LONGEST_ANSWER), cites), facts
     said, *others = split_sentences(" ".join(first.text.split())) or [first.text]
     while others and (len(said) < _SHORT or said.endswith(":")):
