@@ -216,7 +216,7 @@ def report_note(loaded: LoadedSession) -> Note:
         return "" if outcome == card.outcome else translations.label(status_words(outcome), language)
 
     found = ((Link(link.path, translations.day(at, language)), ended) for link, at, ended in beside.reports.values())
-    quoted = [link for link, ended in found if ended in ("answered", "in-part", "passages")]
+    quoted = [link for link, ended in found if ended in ("answered", "in-part", "passages", "called useful")]
     view = {
         "title": title,
         "heading": shown(title),
