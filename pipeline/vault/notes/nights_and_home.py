@@ -190,17 +190,12 @@ def answered_in_notes(model: VaultModel, night: Night) -> Iterator[Link | str]:
         yield Link(place, text) if place else text
 
 
-def idle_words(nights: Sequence[Night]) -> str:
-    """Return that the latest night had nothing to do; "" if it had."""
-    return "" if not nights or nights[-1].last else f"Night of {translations.day(nights[-1].date)}: nothing was due."
-
-
 def due_next(nights: Sequence[Night]) -> tuple[str, str, str, int]:
     """Return when questions are due next, as the last run of a night without work knew; else no words.
 
     After that come the id of the first and its words, and how many others are due on that day.
     """
-    begun = nights[-1].batches[-1].started if idle_words(nights) else None
+    begun = nights[-1].batches[-1].started if nights and not nights[-1].last else None
     if not begun or not begun.next_at or not begun.queries:  # a question that was forgotten is not among them any more
         return "", "", "", 0
     when = f"Next, {'on' if ' ' in begun.next_at else 'in the night to'} {translations.day(begun.next_at)}"
@@ -210,6 +205,7 @@ def due_next(nights: Sequence[Night]) -> tuple[str, str, str, int]:
 def home_note(model: VaultModel) -> Note:
     """Return the home note: the last night in which something was due, and whether one without work came after it."""
     last, cards = next((night for night in reversed(model.nights) if night.last), None), model.by_id.values()
+    newest = model.nights[-1] if model.nights else None
     worked = {entry.query_id for entry in last.last} if last else set()
     questions = [same for same in of_questions(cards) if same[-1].query_id not in worked or not same[-1].query_id]
     unanswered = [same[-1] for same in questions if not same[-1].has_note and same[-1].query_id not in model.archived]
@@ -222,10 +218,10 @@ def home_note(model: VaultModel) -> Note:
     own = {"reports": len(reports), "sessions": len(cards), "sources": len({url for card in reports for url in card.cited})}
     view = {
         "title": "Research",
-        "idle": idle_words(model.nights),
+        "idle": f"Night of {translations.day(newest.date)}: nothing was due." if newest and newest is not last else "",
         "next": {"when": when, "question": best_link(waiting) if waiting else query, "more": more} if when else None,
-        "unread": model.nights[-1].batches[-1].started.unread if model.nights else (),
-        "asked": list(answered_in_notes(model, model.nights[-1])) if model.nights else [],
+        "unread": newest.batches[-1].started.unread if newest else (),
+        "asked": list(answered_in_notes(model, newest)) if newest else [],
         "night": night_view(model, last, ON_HOME) if last else None,
         "night_link": Link(f"nights/{last.date}", translations.day(last.date)) if last else None,
         "outcomes": sorted({name for night in model.nights[-_NIGHTS:] for name in _outcomes(model, night)}),

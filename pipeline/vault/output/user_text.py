@@ -271,15 +271,14 @@ def compose(properties: Mapping[str, Property], body: str, additions: UserText =
     Raises:
         BlocksMalformed: the template's own markers do not pair up.
     """
-    whole, others, given = dict(properties), additions.lines, frontmatter.by_key(additions.lines)
+    whole, given = dict(properties), frontmatter.by_key(additions.lines)
     rating, said = whole.pop("rating", ""), frontmatter.load(given.get("rating", "")).get("rating")
     if rating and said != rating and said in (None, "useful", "wrong"):  # a person gave it, in this note before or elsewhere
-        above, below = others.removesuffix("".join(given.values())), given.get("rating", "").partition("\n")[2]
-        others = above + "".join((given | {"rating": f"rating: {rating}\n{below}"}).values())
+        given["rating"] = "".join([f"rating: {rating}\n", *given.get("rating", "").splitlines(keepends=True)[1:]])
     for name, entries in additions.lists.items():
         if entries:
             whole[name] = (*_entries(whole.get(name)), *entries)
-    head, text = frontmatter.emit(whole) + others, filled(body, additions.texts)
+    head, text = frontmatter.emit(whole) + "".join(given.values()), filled(body, additions.texts)
     lines = letters_of(significant(properties, filled(text, {}) if additions.texts else text))
     own = letters_of(_entry(name, entry) for name in SHARED_LISTS for entry in _entries(properties.get(name)))
     return f"---\n{head}---\n\n{text}\n{_LEAD}{lines}.{own} %%\n"
