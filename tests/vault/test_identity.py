@@ -16,7 +16,7 @@ from pipeline.vault.output.frontmatter import Property, id_in
 from pipeline.vault.output.user_text import NOTHING, UserText
 from pipeline.vault.stages import Build
 from tests.fakes import MemoryStore
-from tests.vault.builders import OPEN, Story, Workplace, afresh, built, change, move, write_into
+from tests.vault.builders import OPEN, Story, Workplace, afresh, built, change, move, night, write_into
 
 
 def moved(place: Workplace, note: Path, to: str, *, by_obsidian: bool = False) -> Path:
@@ -120,17 +120,17 @@ def test_a_deleted_vault_cache_or_folder_of_a_kind_hides_nothing_and_all_comes_b
     assert place.files() == before == afresh(place, place.root / "copy")
 
 
-def test_two_notes_that_change_names_keep_their_words(place: Workplace) -> None:
+def test_a_note_that_took_the_name_of_another_keeps_it_and_a_new_one_gives_way(place: Workplace) -> None:
     one, two = sorted((place.vault / "nights").glob("*.md"))
     write_into(one, "of one")
     write_into(two, "of two")
-    place.build()
-    moved(place, one, "nights/aside.md")
-    moved(place, two, f"nights/{one.name}")
-    moved(place, place.vault / "nights" / "aside.md", f"nights/{two.name}")
+    late = moved(place, two, "nights/2026-12-05.md")
+    moved(place, one, f"nights/{two.name}")
+    night(place.store, Story(place.store, id=f"{late.stem}-tides-1111", date=late.stem).whole(), date=late.stem)
     assert place.build().set_aside == ()
-    assert "of two" in one.read_text()
-    assert "of one" in two.read_text()
+    assert ("of one" in two.read_text(), "of two" in late.read_text()) == (True, True)
+    shown = [re.findall("(?m)^id: .*", note.read_text()) for note in (two, late, *late.parent.glob(f"{late.stem}-*.md"))]
+    assert shown == [[f'id: "night:{name}"'] for name in (one.stem, two.stem, late.stem)]
     assert place.leading_nowhere() == []
     assert place.build().written == ()
 
@@ -189,17 +189,6 @@ def test_a_name_that_no_link_can_hold_leaves_plain_words_until_it_has_another(pl
     moved(place, odd, "plain.md")
     place.build()
     assert place.build(mode="all").written == ()
-
-
-def test_a_new_note_gives_way_to_one_that_a_person_put_in_its_place(place: Workplace) -> None:
-    mine = moved(place, place.note("reports/"), "reports/2026/why-are-there-tides-1111.md")
-    write_into(mine, "mine")
-    place.build()
-    Story(place.store, id="2026-12-05-tides-1111", query="Why are there tides?", query_id="tides", date="2026-12-05").whole()
-    assert place.build().problems == ()
-    assert "mine" in mine.read_text()
-    assert len(list(mine.parent.glob(f"{mine.stem}-*.md"))) == 1
-    assert place.leading_nowhere() == []
 
 
 @pytest.mark.parametrize("is_replaced", [False, True])
