@@ -13,15 +13,7 @@ from pipeline.batch.night_result import BatchResult
 from pipeline.cli.batch_end import answer_what_notes_ask, finish_batch
 from pipeline.cli.presentation import counts_line, happened, outcome_lines, troubles_of
 from pipeline.cli.run_inputs import Decisions, Request, RunEnvironment, is_recorded
-from pipeline.cli.run_setup_and_progress import (
-    Lines,
-    batch_of,
-    context_of,
-    in_its_night,
-    prepare,
-    report_embedding,
-    run_async,
-)
+from pipeline.cli.run_setup_and_progress import Lines, batch_of, context_of, in_its_night, prepare, report_embedding, run_async
 from pipeline.config.services import LOCAL, route_of
 from pipeline.domain.events.json_codec import decode
 from pipeline.domain.events.night_events import BatchEnded, BatchStarted

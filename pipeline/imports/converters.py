@@ -12,17 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from pipeline.domain.events.import_events import ImportedClaim, ImportedMessage, ResearchImported
-from pipeline.imports.foreign_files import (
-    LARGEST,
-    LONGEST_REPORT,
-    Faults,
-    Record,
-    Redact,
-    Source,
-    Unreadable,
-    archived,
-    record_of,
-)
+from pipeline.imports.originals import LARGEST, LONGEST_REPORT, Faults, Record, Redact, Source, Unreadable, archived, record_of
 from pipeline.system.files import connect_sqlite
 from pipeline.text.cleaning import digest_of, one_line
 

@@ -13,15 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.imports.kit import (
-    database,
-    everything,
-    go_session,
-    got_event,
-    read,
-    write_graph,
-    write_session,
-)
+from tests.imports.kit import database, everything, go_session, got_event, read, write_graph, write_session
 
 SOUND = 6  # sessions of ``everything``, with what aidaemon learnt
 

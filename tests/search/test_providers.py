@@ -14,12 +14,7 @@ from pipeline.config.keys import SEARCHES
 from pipeline.domain.research_values import Hit
 from pipeline.errors import Malformed, ProviderRefused, SearchFailed
 from pipeline.net.client import HttpClient, Policy
-from pipeline.search.providers import (
-    PROVIDER_BY_NAME,
-    Provider,
-    parse_feed,
-    web_search,
-)
+from pipeline.search.providers import PROVIDER_BY_NAME, Provider, parse_feed, web_search
 from pipeline.text.redaction import Secret
 from tests.search.replies import Bench, Script, reply
 
