@@ -133,7 +133,7 @@ _COMMANDS = (
 )
 _SAFE_COMMANDS = frozenset(_COMMANDS.split())
 _LIKE_MATH = re.compile(r"[\\^_=+*/<>()|-]|\A[A-Za-z]\Z|\A\d+[A-Za-z]\Z|\A[a-zA-Z]['’]?\Z")
-_OBEYED_IN_MATH = re.compile(r"(?<!\\)#|<%|%>|::|%%|\[\[|\]\]|\{\{|\}\}(?=\})|://|\^[A-Za-z0-9-]*\Z(?<=\^)")
+_OBEYED_IN_MATH = re.compile(r"(?<!\\)#|<%|%>|<!|<[A-Za-z/?][^<>]*>|::|%%|\[\[|\]\]|\{\{|\}\}(?=\})|://|\^[A-Za-z0-9-]*\Z(?<=\^)")
 
 
 def prose(text: str, *, cell: bool = False) -> Inert:
