@@ -276,7 +276,7 @@ class Beside:
     """What the notes of a session show of others.
 
     ``later`` is the report of the session that followed on the same question, or the note that nothing was found then, and
-    ``later_outcome`` which. ``reports`` are the earlier ones, the latest first, by session: link, time, and rating or outcome.
+    ``later_outcome`` which. ``reports`` are the earlier ones, the latest first, by session: link, time, outcome, rating.
     ``sources`` are the links to all sources that the session names. ``asked`` is what was asked about it since, as notes show it;
     ``rated`` is how its passages are rated, by fact. ``wrong`` are the addresses of sources that were called wrong as a whole
     before it began.
@@ -284,7 +284,7 @@ class Beside:
 
     later: Link | None = None
     later_outcome: str = ""
-    reports: Mapping[str, tuple[Link, str, str]] = field(default_factory=dict)
+    reports: Mapping[str, tuple[Link, str, str, str]] = field(default_factory=dict)
     archived: bool = False
     sources: Mapping[str, Link] = field(default_factory=dict)
     asked: Sequence[View] = ()

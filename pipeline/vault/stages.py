@@ -194,7 +194,7 @@ class Build:
             later=best_link(after) if after and after.has_note else None,  # a session that failed takes the place of none
             later_outcome=after.outcome if after else "",
             reports={
-                one.id: (best_link(one), one.reported_at or one.ended_at, f"called {one.rating}" if one.rating else one.outcome)
+                one.id: (best_link(one), one.reported_at or one.ended_at, one.outcome, one.rating)
                 for one in model.reported_before(card)
             },
             wrong=tuple(sorted(one.url for one in rated if one.rating == "wrong" and not one.fact and one.at < card.started_at)),

@@ -54,7 +54,7 @@ def session_note(loaded: LoadedSession) -> Note:
         "waiting": state.waiting,
         "session_id": state.id,
         "report": parts.report_link(card),
-        "earlier": next((link for link, _, _ in loaded.beside.reports.values()), None),
+        "earlier": next((link for link, *_ in loaded.beside.reports.values()), None),
         "later": loaded.beside.later,
         "diagram": tuple(_diagram(state)),
         "perspectives": [worker_view(loaded, node) for node in search_nodes(state)],
@@ -195,7 +195,7 @@ def report_note(loaded: LoadedSession) -> Note:
         "facts": card.facts,
         "disagreements": len(pairs) if state.config.has_model else None,
         "changes": news.count if news and not (state.changes and state.changes.documents_only) else None,
-        "earlier_reports": sum(ended != "not-found" for _, _, ended in beside.reports.values()) or None,
+        "earlier_reports": sum(ended != "not-found" for _, _, ended, _ in beside.reports.values()) or None,
         "open_questions": len(report.unknowns) if state.config.has_model else None,
         "cost_usd": round(card.charged_usd, 6),
         "archived": beside.archived or None,
@@ -211,12 +211,13 @@ def report_note(loaded: LoadedSession) -> Note:
     is_question = not report.title or words(report.title.casefold()) == words(state.query.casefold())
     title = state.query if is_question else report.title
 
-    def ended_otherwise(outcome: str) -> str:
-        """How another report on the question ended; "" if as this one did."""
-        return "" if outcome == card.outcome else translations.label(status_words(outcome), language)
+    def ended_otherwise(outcome: str, rating: str = "") -> str:
+        """How another report on the question ended, or is rated; "" if as this one."""
+        differs = f"called {rating}" if rating else "" if outcome == card.outcome else status_words(outcome)
+        return translations.label(differs, language) if differs else ""
 
-    found = ((Link(link.path, translations.day(at, language)), ended) for link, at, ended in beside.reports.values())
-    quoted = [link for link, ended in found if ended in ("answered", "in-part", "passages", "called useful")]
+    found = ((link, at) for link, at, ended, rating in beside.reports.values() if ended != "not-found" and rating != "wrong")
+    quoted = [Link(link.path, translations.day(at, language)) for link, at in found]
     view = {
         "title": title,
         "heading": shown(title),
@@ -246,8 +247,8 @@ def report_note(loaded: LoadedSession) -> Note:
         "later": beside.later,
         "later_ended": ended_otherwise(beside.later_outcome),
         "earlier_answers": tuple(
-            Link(link.path, " · ".join(filter(None, (translations.day(at, language), ended_otherwise(outcome)))))
-            for link, at, outcome in beside.reports.values()
+            Link(link.path, " · ".join(filter(None, (translations.day(at, language), ended_otherwise(outcome, rating)))))
+            for link, at, outcome, rating in beside.reports.values()
         ),
         "quoted_before": quoted[0] if quoted and state.config.has_model else None,
         "asked": beside.asked,

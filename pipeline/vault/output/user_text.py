@@ -394,7 +394,7 @@ def rating_of(text: str) -> str:
 def marked(text: str) -> Iterator[tuple[str, str]]:
     """Yield the block id of each passage with a change that is not recorded yet, and the rating: useful, wrong or "".
 
-    A box that was written anew without a tick and its ``, noted`` is one whose tick was taken back, as the signature says.
+    A box that was written again without a tick and its ``, noted`` is one whose tick was taken back, as the signature says.
     """
     start, block, boxes, signed = 0, "", [*BOX.finditer(text)], list[bytes]()
     with suppress(ValueError):  # the build leaves such a note alone, and says so
