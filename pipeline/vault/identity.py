@@ -219,11 +219,11 @@ class Identity:
 
     def placed(self, files: Iterable[GeneratedFile]) -> list[GeneratedFile]:
         """Return rendered files in their places, without the hidden ones; those that take in another file come first."""
-        placed = (one if one.properties is None else self._placed(one) for one in files if not one.id or self.paths[one.id])
+        placed = (self._placed(one) if one.kind else one for one in files if not one.kind or self.paths[one.id])
         return sorted(placed, key=lambda one: (not one.doubles, one.path))
 
     def _placed(self, fresh: GeneratedFile) -> GeneratedFile:
-        body, properties, is_of_session = fresh.body, dict(fresh.properties or {}), fresh.owner.startswith("session:")
+        body, properties, is_of_session = fresh.body, dict(fresh.properties), fresh.owner.startswith("session:")
         if self._left_out and not is_of_session:
             body = without_blocks(body, self._left_out.__contains__)
         if is_of_session and fresh.owner.replace("session:", "report:") in self._decisions.hidden:

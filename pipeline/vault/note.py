@@ -1,4 +1,4 @@
-"""Notes as values before rendering, the properties and tags that the program owns, and the paths of notes.
+"""The kinds of notes, the properties and tags that the program owns, and the paths of notes.
 
 A path is derived from what never changes in a log, so a note never moves.
 
@@ -10,14 +10,12 @@ name, then never meet two of them. ``names``, as in ``ResearchStarted``, says by
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any, Literal, TypeVar, get_args
 from urllib.parse import unquote
 
 from pipeline.text.cleaning import digest_of, name_slug, slug
 from pipeline.vault.output.escaping import linked_host
-from pipeline.vault.output.frontmatter import Property
 
 HOME = "Home"
 MAX_STEM = 80
@@ -126,20 +124,6 @@ def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
     for key, value in pairs:
         found.setdefault(key, []).append(value)
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """One note before rendering: its path without suffix, its kind, its properties in order, and the values for its template.
-
-    ``key`` tells it from other notes of its kind that have the same owner.
-    """
-
-    path: str
-    kind: Kind
-    properties: Mapping[str, Property]
-    view: View
-    key: str = ""
 
 
 # A year in a date as a page gives it; what stands between the names of authors.

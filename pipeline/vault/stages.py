@@ -31,13 +31,13 @@ from pipeline.text.addresses import path_of
 from pipeline.text.cleaning import digest_of, one_line
 from pipeline.vault.build_cache import OWN, SETTLED, BuildReport, Kept, KnownNote
 from pipeline.vault.identity import Identity, Places, read_decisions, relink
-from pipeline.vault.note import ID, Kind, Note, block_id, grouped
+from pipeline.vault.note import block_id, grouped
 from pipeline.vault.notes.nights_and_home import home_note, night_note, picture, topic_note, topics_of
 from pipeline.vault.notes.parts import asked_rows, best_link
 from pipeline.vault.notes.reports_and_sources import file_of, import_note, report_note, session_note, source_note, worker_note
 from pipeline.vault.output.templates import Renderer
 from pipeline.vault.output.user_text import marked, rating_of
-from pipeline.vault.output.writer import GeneratedFile, VaultWriter, note_id, signed
+from pipeline.vault.output.writer import GeneratedFile, VaultWriter, signed
 from pipeline.vault.read_model import Beside, Card, Values, VaultModel, asked_by_owner, model_of, rated_for
 
 STYLE_SHEET = "research.css"
@@ -51,12 +51,12 @@ _AWAY = "put the folder or drive back, then run `research build`; nothing was re
 
 @dataclass(frozen=True)
 class Part:
-    """The files that are made for one owner from one value; ``notes`` are kind, path and key of each note among them."""
+    """The files that are made for one owner from one value; ``notes`` are the notes among them, before they are made."""
 
     owner: str
     value: str
-    make: Callable[[], Iterable[Note | GeneratedFile]]
-    notes: tuple[tuple[Kind, str, str], ...] = ()
+    make: Callable[[], Iterable[GeneratedFile]]
+    notes: tuple[GeneratedFile, ...] = ()
 
 
 @dataclass
@@ -101,11 +101,7 @@ class Build:
             for draft in ratings:
                 self._decisions.apply(draft)
             self._parts = list(self._all_parts())
-            notes = [
-                KnownNote(note_id(part.owner, kind, key), f"{path}.md", "", part.owner, kind)
-                for part in self._parts
-                for kind, path, key in part.notes
-            ]
+            notes = [KnownNote(one.id, one.path, "", one.owner, one.kind) for part in self._parts for one in part.notes]
             self._identity = Identity(self._decisions, self.kept, self._tree, notes, places, self.store.tombstones())
             if self._identity.drafts:  # what is hidden from now on is counted nowhere
                 self._parts = list(self._all_parts())
@@ -175,20 +171,21 @@ class Build:
         yield from self._source_parts(model, noted)
         for name, path in self._values.imports.items():
             make = partial(self._import, name, path)
-            yield Part(f"import:{name}", self._values.marks[name] + path, make, (("session", path, ""),))
+            owner = f"import:{name}"
+            yield Part(owner, self._values.marks[name] + path, make, (GeneratedFile(owner, f"{path}.md", kind="session"),))
         for night in (night for night in model.nights if night.last):
-            yield _small(f"night:{night.date}", night_note(model, night))
+            yield _small(night_note(model, night))
         for topic, found in topics_of(cards).items():
             rows = list(asked_rows(model, asked.get(f"topic:{topic}", ()), noted))
-            yield _small(f"topic:{topic}", topic_note(model, topic, found, rows))
+            yield _small(topic_note(model, topic, found, rows))
         if model.nights:
-            yield _small("nights:", picture(model, "nights:"))
-        yield _small("home:", home_note(model))
+            yield _small(picture(model))
+        yield _small(home_note(model))
         yield Part("templates:", "", partial(copies, self.renderer.folder, "templates:"))
 
     def _session(self, model: VaultModel, card: Card, after: Card | None, asked: Iterable[Turn]) -> Part:
         """The notes of a session; ``after`` is the session that followed it, ``asked`` what was asked about it."""
-        own = [(path, name) for name, path in card.workers.items()]
+        owner, own = f"session:{card.id}", [(path, name) for name, path in card.workers.items()]
         rated = [*self._rated.get("", ()), *self._rated.get(card.query_id, ())]  # a source may be wrong for every question
         beside = Beside(
             later=best_link(after) if after and after.has_note else None,  # a session that failed takes the place of none
@@ -204,7 +201,7 @@ class Build:
             rated={event.fact: event.rating for event in rated if event.rating},
         )
 
-        def made() -> Iterator[Note]:
+        def made() -> Iterator[GeneratedFile]:
             loaded = self._values.loaded(card, beside)
             if beside.rated:  # a passage that was rated in another report may have other words here
                 same = self._rated_for(card.query_id).same
@@ -215,16 +212,17 @@ class Build:
                 yield report_note(loaded)
             yield from (worker_note(loaded, worker) for worker in workers_in_order(loaded.state) if card.workers)
 
-        notes: list[tuple[Kind, str, str]] = [("session", card.session_path, ""), *(("worker", *one) for one in own)]
-        notes += [("report", card.report_path, "")] if card.has_note else []
+        notes = [GeneratedFile(owner, f"{card.session_path}.md", kind="session")]
+        notes += [GeneratedFile(owner, f"{path}.md", kind="worker", key=name) for path, name in own]
+        notes += [GeneratedFile(owner, f"{card.report_path}.md", kind="report")] if card.has_note else []
         # Its own paths are its value too: another note may have taken its name. So is what links to it say.
         value = repr((self._values.marks[card.id], card.session_path, best_link(card), card.rating, own, beside))
-        return Part(f"session:{card.id}", value, made, tuple(notes))
+        return Part(owner, value, made, tuple(notes))
 
     def _source_parts(self, model: VaultModel, noted: Collection[str]) -> Iterator[Part]:
         """The ``noted`` sources, to which a session's result leads; the workers' notes name the others, with what they found."""
 
-        def note(*given: Any, gone: bool) -> Iterator[Note]:
+        def made(*given: Any, gone: bool) -> Iterator[GeneratedFile]:
             yield source_note(*given, gone=gone)
 
         lost = {path: card.started_at for card in model.by_id.values() if card.news for path in card.news.lost}
@@ -238,11 +236,11 @@ class Build:
                 with suppress(OSError):  # what may not be looked at may be there
                     gone = self.documents.is_dir() and not found.exists()
             file = None if gone else found
-            make = partial(note, url, place, readings, file, model.hidden, gone=gone)
-            value = repr((place, sessions, file, gone))
-            yield Part(f"source:{url}", value, make, (("source", place.path, ""),))
+            make = partial(made, url, place, readings, file, model.hidden, gone=gone)
+            note = GeneratedFile(f"source:{url}", f"{place.path}.md", kind="source")
+            yield Part(note.owner, repr((place, sessions, file, gone)), make, (note,))
 
-    def _import(self, name: str, path: str) -> Iterator[Note]:
+    def _import(self, name: str, path: str) -> Iterator[GeneratedFile]:
         if found := import_of(name, decode_all(record.data for record in self.store.load(name))):
             yield import_note(found, path)
 
@@ -256,7 +254,7 @@ class Build:
         self._made: dict[str, str] = {}
         self._waits, ends = False, monotonic() + _FIRST_S
         for part in reversed(self._parts):
-            versions = [self.renderer.version_of(f"{kind}.md.j2") for kind in sorted({kind for kind, _, _ in part.notes})]
+            versions = [self.renderer.version_of(f"{kind}.md.j2") for kind in sorted({note.kind for note in part.notes})]
             digest = digest_of(" ".join((*versions, part.value)).encode("utf-8", "replace"))[:16]
             is_due = all_are_due or part.owner in altered or part.owner == "templates:"
             if not is_due and known.get(part.owner) == digest:
@@ -266,15 +264,11 @@ class Build:
                 continue
             try:
                 for made in part.make():
-                    yield made if isinstance(made, GeneratedFile) else self._rendered(part.owner, made)
+                    yield replace(made, body=self.renderer.render(made)) if made.kind else made
                 self._made[part.owner] = digest
             except LogError as error:
                 what = f"the notes of {part.owner.partition(':')[2]}: {error}"
                 self._values.problems.append(f"{what}; run `research verify` for details")
-
-    def _rendered(self, owner: str, note: Note) -> GeneratedFile:
-        name, body = note_id(owner, note.kind, note.key), self.renderer.render(note)
-        return GeneratedFile(owner, f"{note.path}.md", body, {**note.properties, ID: name}, name)
 
     def _stale_files(self, placed: Sequence[GeneratedFile]) -> set[str]:
         """The files to remove: those of owners that are gone, and those that their owner no longer has.
@@ -318,9 +312,9 @@ class Build:
         )
 
 
-def _small(owner: str, made: Note | GeneratedFile) -> Part:
+def _small(made: GeneratedFile) -> Part:
     """The part of a note or a picture that is quickly made, so that it is its own value."""
-    return Part(owner, repr(made), lambda: [made], ((made.kind, made.path, made.key),) if isinstance(made, Note) else ())
+    return Part(made.owner, repr(made), lambda: [made], (made,) if made.kind else ())
 
 
 def copies(templates: Path, owner: str) -> Iterator[GeneratedFile]:

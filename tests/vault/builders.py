@@ -20,8 +20,8 @@ from pipeline.domain.session_state import plan_of
 from pipeline.text.cleaning import digest_of
 from pipeline.vault import BuildReport, build_vault
 from pipeline.vault.build_if_changed import Mode
-from pipeline.vault.note import Note
 from pipeline.vault.output.templates import Renderer
+from pipeline.vault.output.writer import GeneratedFile
 from tests.fakes import MemoryStore
 from tests.vault.scanner import leading_nowhere
 
@@ -297,12 +297,12 @@ class Workplace:
         events = [stamped(draft, stream, version, "run", f"{stream}-{version}", at) for version, draft in enumerate(drafts, 1)]
         self.store.append(stream, [record_of(event) for event in events], 0)
 
-    def build_and_note(self) -> tuple[BuildReport, tuple[Note, ...]]:
+    def build_and_note(self) -> tuple[BuildReport, tuple[GeneratedFile, ...]]:
         """Build, and tell what each note said before its template made it."""
-        seen: list[Note] = []
+        seen: list[GeneratedFile] = []
         render = Renderer.render
 
-        def noting(renderer: Renderer, note: Note) -> str:
+        def noting(renderer: Renderer, note: GeneratedFile) -> str:
             seen.append(note)
             return render(renderer, note)
 

@@ -40,7 +40,7 @@ def test_a_new_session_costs_its_own_notes_and_those_that_show_it(place: Workpla
     with mock.patch.object(place.store, "load", wraps=place.store.load) as load:
         _, rendered = place.build_and_note()
     assert {call.args[0] for call in load.call_args_list} == {story.id}
-    rooms = [note.path.partition("/")[0] for note in rendered]
+    rooms = [note.path.removesuffix(".md").partition("/")[0] for note in rendered]
     assert {room: rooms.count(room) for room in sorted(set(rooms))} == {
         "Home": 1, "reports": 1, "sessions": 1, "sources": 3, "topics": 1, "workers": 2,
     }  # fmt: skip
@@ -163,7 +163,7 @@ def test_check_tells_what_would_differ_and_writes_nothing_and_a_build_makes_that
     note.touch()
     report, rendered = place.build_and_note()
     assert report.written == (path,)
-    assert [f"{one.path}.md" for one in rendered] == [path]
+    assert [one.path for one in rendered] == [path]
     assert note.read_bytes() == data
     del place.store.streams["batch-2026-11-21t020000-ab12"]
     assert "nights/2026-11-21.md" in _check(place)

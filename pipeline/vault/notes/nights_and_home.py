@@ -21,7 +21,7 @@ from pipeline.text import translations
 from pipeline.text.cleaning import name_slug, one_line
 from pipeline.text.humanize import bill, duration
 from pipeline.text.times import timestamp
-from pipeline.vault.note import HOME, Note, View, grouped
+from pipeline.vault.note import HOME, View, grouped
 from pipeline.vault.notes.parts import best_link, cited, properties_of, topic_links, topic_path
 from pipeline.vault.output.escaping import Inert, Link, sentence
 from pipeline.vault.output.templates import shipped
@@ -137,7 +137,7 @@ def entry_of(model: VaultModel, card: Card, new: Sequence[str] = (), longest: in
     }
 
 
-def night_note(model: VaultModel, night: Night) -> Note:
+def night_note(model: VaultModel, night: Night) -> GeneratedFile:
     """Return the note of a night."""
     view = night_view(model, night)
     own = {
@@ -147,7 +147,7 @@ def night_note(model: VaultModel, night: Night) -> Note:
         "cost_usd": round(night.cost.charged_usd, 6),
     }
     properties = properties_of("night", view["title"], own, created=timestamp(night.began))
-    return Note(f"nights/{night.date}", "night", properties, view)
+    return GeneratedFile(f"night:{night.date}", f"nights/{night.date}.md", kind="night", properties=properties, view=view)
 
 
 def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -> View:
@@ -202,7 +202,7 @@ def due_next(nights: Sequence[Night]) -> tuple[str, str, str, int]:
     return when, *next(iter(begun.queries.items())), len(begun.queries) - 1
 
 
-def home_note(model: VaultModel) -> Note:
+def home_note(model: VaultModel) -> GeneratedFile:
     """Return the home note: the last night in which something was due, and whether one without work came after it."""
     last, cards = next((night for night in reversed(model.nights) if night.last), None), model.by_id.values()
     newest = model.nights[-1] if model.nights else None
@@ -241,7 +241,7 @@ def home_note(model: VaultModel) -> Note:
         "reports": own["reports"],
         "sources": len(model.sources),
     }
-    return Note(HOME, "home", properties_of("home", "Research", own), view)
+    return GeneratedFile("home:", f"{HOME}.md", kind="home", properties=properties_of("home", "Research", own), view=view)
 
 
 def topics_of(cards: Iterable[Card]) -> dict[str, list[Card]]:
@@ -249,7 +249,7 @@ def topics_of(cards: Iterable[Card]) -> dict[str, list[Card]]:
     return dict(sorted(grouped((topic, card) for card in cards for topic in dict.fromkeys(map(name_slug, card.tags))).items()))
 
 
-def topic_note(model: VaultModel, topic: str, cards: Sequence[Card], asked: Sequence[View] = ()) -> Note:
+def topic_note(model: VaultModel, topic: str, cards: Sequence[Card], asked: Sequence[View] = ()) -> GeneratedFile:
     """Return the note of a topic, given by its slug; ``cards`` are those of its sessions in order of their start.
 
     ``asked`` is what was asked about the topic.
@@ -269,7 +269,7 @@ def topic_note(model: VaultModel, topic: str, cards: Sequence[Card], asked: Sequ
         "open_questions": sum(len(card.open) for card in questions),
     }
     properties = properties_of("topic", topic_title(topic, cards), own, topics=(topic,), created=cards[0].started_at)
-    return Note(topic_path(topic), "topic", properties, view)
+    return GeneratedFile(f"topic:{topic}", f"{topic_path(topic)}.md", kind="topic", properties=properties, view=view)
 
 
 def of_questions(cards: Iterable[Card]) -> list[list[Card]]:
@@ -288,7 +288,7 @@ def topic_title(topic: str, cards: Iterable[Card]) -> str:
     return next((tag for card in cards for tag in card.tags if name_slug(tag) == topic), topic)
 
 
-def picture(model: VaultModel, owner: str) -> GeneratedFile:
+def picture(model: VaultModel) -> GeneratedFile:
     """Return the last thirty nights as an image: for each night a bar of the outcomes of its questions.
 
     Each bar has a text that a pointer shows: the day, the outcomes, and the cost.
@@ -299,7 +299,7 @@ def picture(model: VaultModel, owner: str) -> GeneratedFile:
         words = f"{translations.day(night.date)}: {_words(night, counts)}"
         bars.append((counts, ", ".join(filter(None, (words, bill(night.cost.charged_usd))))))
     text = shipped("thirty-nights.svg.j2", bars=bars, most=max([1, *(counts.total() for counts, _ in bars)]))
-    return GeneratedFile(owner, "nights/thirty-nights.svg", text)
+    return GeneratedFile("nights:", "nights/thirty-nights.svg", text)
 
 
 def _outcomes(model: VaultModel, night: Night) -> Counter[str]:

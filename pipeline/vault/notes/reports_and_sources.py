@@ -23,10 +23,11 @@ from pipeline.text.addresses import DOCUMENTS, path_of
 from pipeline.text.cleaning import one_line
 from pipeline.text.ranking import page_origin
 from pipeline.text.words import language_code, words
-from pipeline.vault.note import OF_PAGE, Note, View, block_id, grouped
+from pipeline.vault.note import OF_PAGE, View, block_id, grouped
 from pipeline.vault.notes import parts
 from pipeline.vault.output.escaping import Inert, Link, file_address, inert, linked_host, plain, web_address
 from pipeline.vault.output.passage_markdown import blocks_of, cells, claim_beside, is_plain, prose, statement
+from pipeline.vault.output.writer import GeneratedFile
 from pipeline.vault.read_model import Card, LoadedSession, Reading, key_of, numbers_of, said_by
 
 _EMPTY = ReportGenerated(title="", summary=(), sections=(), references=())
@@ -35,7 +36,7 @@ _TELLING = 12  # letters of a cell or an item that a page hardly has twice
 _UNSAFE = str.maketrans({"-": "%2D"})  # a hyphen has a meaning of its own in a text fragment
 
 
-def session_note(loaded: LoadedSession) -> Note:
+def session_note(loaded: LoadedSession) -> GeneratedFile:
     """Return the note of a session."""
     state, card, shown = loaded.state, loaded.card, parts.session_view(loaded)
     own = {
@@ -65,7 +66,7 @@ def session_note(loaded: LoadedSession) -> Note:
         "imported": None,
         **shown,
     }
-    return Note(card.session_path, "session", properties, view)
+    return GeneratedFile(f"session:{card.id}", f"{card.session_path}.md", kind="session", properties=properties, view=view)
 
 
 def _step_words(state: SessionState, key: str) -> str:
@@ -89,7 +90,7 @@ def _diagram(state: SessionState) -> Iterator[Inert]:
         yield from (Inert(f"    {names[before]} --> {names[node.id]}") for before in node.depends_on if before in names)
 
 
-def worker_note(loaded: LoadedSession, worker: Worker) -> Note:
+def worker_note(loaded: LoadedSession, worker: Worker) -> GeneratedFile:
     """Return the note of one worker."""
     state, view = loaded.state, worker_view(loaded, loaded.state.nodes[worker.id])
     own = {
@@ -100,7 +101,8 @@ def worker_note(loaded: LoadedSession, worker: Worker) -> Note:
     }
     title, status = f"{view['title']} — {state.query}", "ended" if worker.status == "completed" else worker.status
     properties = parts.session_properties(loaded, "worker", title, own, worker.started_at, status)
-    return Note(loaded.card.workers[worker.id], "worker", properties, view, key=worker.id)
+    path = f"{loaded.card.workers[worker.id]}.md"
+    return GeneratedFile(f"session:{state.id}", path, kind="worker", properties=properties, view=view, key=worker.id)
 
 
 def worker_view(loaded: LoadedSession, node: PlanNode) -> View:
@@ -166,7 +168,7 @@ def _round(loaded: LoadedSession, worker: Worker, number: int) -> View:
     }
 
 
-def import_note(found: Import, path: str) -> Note:
+def import_note(found: Import, path: str) -> GeneratedFile:
     """Return the note of an import, at its ``path``."""
     said = found.last
     created = said.created or found.first.at
@@ -179,10 +181,10 @@ def import_note(found: Import, path: str) -> Note:
         "session_id": found.id,
         "imported": {"banner": NOT_CHECKED, "said": said, "messages": [one for one in said.messages if one.text.strip()]},
     }
-    return Note(path, "session", properties, view)
+    return GeneratedFile(f"import:{found.id}", f"{path}.md", kind="session", properties=properties, view=view)
 
 
-def report_note(loaded: LoadedSession) -> Note:
+def report_note(loaded: LoadedSession) -> GeneratedFile:
     """Return the note of a session's report; without one, the note of a question that its sources do not answer."""
     state, card, language = loaded.state, loaded.card, loaded.language
     report, news, beside = state.report or _EMPTY, card.news, loaded.beside
@@ -256,7 +258,7 @@ def report_note(loaded: LoadedSession) -> Note:
         "derived": any(sentence.basis == "derived" for sentence in (*report.summary, *body)),
         **parts.session_view(loaded),
     }
-    return Note(card.report_path, "report", properties, view)
+    return GeneratedFile(f"session:{card.id}", f"{card.report_path}.md", kind="report", properties=properties, view=view)
 
 
 def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
@@ -301,7 +303,7 @@ def file_of(url: str, documents: Path | None) -> Path | None:
 
 def source_note(
     url: str, place: Link, readings: Sequence[tuple[Card, Reading]], file: Path | None, hidden: Collection[str], *, gone: bool
-) -> Note:
+) -> GeneratedFile:
     """Return the note of a source; ``readings`` are those of all sessions with their cards, in order of time.
 
     It links to its ``file`` of the user's; ``gone``: that was deleted or moved. A quote that several sessions found is not said
@@ -375,7 +377,7 @@ def source_note(
         "versions": versions,
         "first_read_at": first.at,
     }
-    return Note(place.path, "source", properties, view)
+    return GeneratedFile(f"source:{url}", f"{place.path}.md", kind="source", properties=properties, view=view)
 
 
 def _fragment_of(quote: str) -> str:

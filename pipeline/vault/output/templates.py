@@ -20,10 +20,10 @@ from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolde
 from pipeline.text import translations
 from pipeline.text.humanize import duration
 from pipeline.text.times import clock_at
-from pipeline.vault.note import Note
 from pipeline.vault.output import escaping, passage_markdown
 from pipeline.vault.output.escaping import Inert, Link
 from pipeline.vault.output.user_text import empty_block, find_blocks
+from pipeline.vault.output.writer import GeneratedFile
 
 _PLACE = re.compile(r"\{(\w+)\}")  # where a label takes a value: str.format would read more than names
 _BLANKS = re.compile(r"\n\n\n+")  # not `{3,}`: so it is looked for as quickly as a word
@@ -75,15 +75,15 @@ class Renderer:
         self._templates = TemplateFolder(templates, environment, _ADVICE)
         self.version_of = self._templates.version_of
 
-    def render(self, note: Note) -> str:
-        """Return the body of a note rendered with its template.
+    def render(self, note: GeneratedFile) -> str:
+        """Return the body of a note rendered with the template of its kind.
 
         Raises:
             TemplateInvalid: the template is missing, cannot be parsed, uses an unknown name, or fails on this note.
         """
         self._language = str(note.properties.get("lang", translations.ENGLISH))
         given = {**note.view, "view": note.view}  # all of them together, for a macro
-        return self._templates.render(f"{note.kind}.md.j2", given, f"{note.path}.md", _finished)
+        return self._templates.render(f"{note.kind}.md.j2", given, note.path, _finished)
 
     def _label(self, words: str, **values: object) -> Inert:
         """The label that is ``words`` in English, each ``{name}`` in it replaced by a value."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import compress
 from time import sleep
 
 from pipeline.system.manifest import Look, Obstacle, Tree
 from pipeline.text.cleaning import digest_of
 from pipeline.vault.build_cache import ATTIC, BuiltFile, Files
+from pipeline.vault.note import ID, View
 from pipeline.vault.output import user_text
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.user_text import NOTHING, UserText, compose, each, letters_of, sides, united
@@ -28,22 +29,30 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}")
 class GeneratedFile:
     """A file without a person's text, and its owner. ``path`` has its suffix.
 
-    ``properties`` and ``id`` are a note's, None and "" for a base, a picture, the style sheet. ``doubles`` are other places of a
-    note, with a person's words that belong to it; ``former`` are notes that are no longer made: this one takes over the texts of
-    their blocks.
+    ``kind`` is a note's, "" for a base, a picture, the style sheet. A note has its ``properties`` in order, and the values of its
+    ``view``, from which its template makes the ``body``; ``key`` tells it from other notes of its kind that have the same owner.
+    ``doubles`` are other places of it, with a person's words that belong to it; ``former`` are notes that are no longer made: it
+    takes over the texts of their blocks.
     """
 
     owner: str
     path: str
-    body: str
-    properties: Mapping[str, Property] | None = None
-    id: str = ""
+    body: str = ""
+    kind: str = ""
+    properties: Mapping[str, Property] = field(default_factory=dict)
+    view: View = field(default_factory=dict)
+    key: str = ""
     doubles: tuple[str, ...] = ()
     former: tuple[str, ...] = ()
 
+    @property
+    def id(self) -> str:
+        """The id of a note, which is one of its properties; "" for other files."""
+        return note_id(self.owner, self.kind, self.key) if self.kind else ""
+
     def data(self, additions: UserText = NOTHING) -> bytes:
         """The bytes of the file, of a note with a person's additions."""
-        return as_bytes(self.body if self.properties is None else compose(self.properties, self.body, additions))
+        return as_bytes(compose({**self.properties, ID: self.id}, self.body, additions) if self.kind else self.body)
 
 
 def note_id(owner: str, kind: str, key: str = "") -> str:
@@ -100,7 +109,7 @@ class VaultWriter:
         """
         for fresh in files:
             try:
-                (self._put_plain if fresh.properties is None else self._put_note)(fresh)
+                (self._put_note if fresh.kind else self._put_plain)(fresh)
             except Obstacle as obstacle:
                 self._refuse(fresh, f"{obstacle}; move it away and run `research build` again")
         for path in stale:
@@ -165,8 +174,7 @@ class VaultWriter:
         if made is None and not all(version.is_ours for version in versions):
             self._refuse(fresh, "this program did not write the file that is there; rename or move it and build again")
             return None
-        properties = fresh.properties or {}
-        additions = united(*(user_text.kept(version, properties) for version in versions))
+        additions = united(*(user_text.kept(version, fresh.properties) for version in versions))
         if len(versions) > 1:
             known = {letters for version in versions for letters in each(version.lines)}
             edited = [not known.issuperset(each(letters_of(version.generated))) for version in versions]

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from pipeline.text.cleaning import clean
-from pipeline.vault.note import Note
 from pipeline.vault.output import escaping
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.passage_markdown import flat, markdown, prose, within
+from pipeline.vault.output.writer import GeneratedFile
 from tests.site.scratch import read
 from tests.vault.builders import PAGES, Story, Workplace, a_store
 from tests.vault.scanner import Found, body_of, fields, scan
@@ -103,7 +103,7 @@ def _links_of(value: object) -> list[Link]:
     return [link for entry in inside for link in _links_of(entry)]
 
 
-def _blocks_of(note: Note) -> set[str]:
+def _blocks_of(note: GeneratedFile) -> set[str]:
     quotes = (*note.view["quotes"], *note.view["further_quotes"]) if note.kind == "source" else ()
     return {str(quote["block"]) for quote in quotes}
 
@@ -118,7 +118,7 @@ ALL_HTML = pyromark.Options.ENABLE_TABLES | pyromark.Options.ENABLE_STRIKETHROUG
 PICTURE = "nights/thirty-nights.svg|The last thirty nights at a glance"
 
 
-def _check_note(written: str, note: Note) -> None:
+def _check_note(written: str, note: GeneratedFile) -> None:
     found = scan(body_of(written))
     links = _links_of(note.view)
     targets = {f"{link.path}#^{link.block}" if link.block else link.path for link in links}
@@ -152,7 +152,7 @@ def test_hostile_text_in_every_field_changes_nothing_that_a_note_does(
     report, notes = place.build_and_note()
     assert report.problems == ()
     for note in notes:
-        written = (place.vault / f"{note.path}.md").read_text()
+        written = (place.vault / note.path).read_text()
         _check_note(written, note)
     assert place.leading_nowhere() == []
 
