@@ -31,11 +31,9 @@ def mcp(console: Console) -> None:
 async def _serve(folder: Path, index: Path) -> None:
     gc.disable()  # imports take a tenth longer with it
     library = Library(load_workspace(folder), index)
-    loading = asyncio.create_task(library.load_model())
+    preparing = asyncio.create_task(library.prepare())
     server = await asyncio.to_thread(import_module, "pipeline.ops.mcp_server")
     gc.freeze()  # what was imported stays
     gc.enable()
-    preparing = asyncio.create_task(library.prepare())
     await server.serve(library)
-    loading.cancel()
     preparing.cancel()

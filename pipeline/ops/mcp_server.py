@@ -28,20 +28,18 @@ class _Server(MCPServer[Any]):
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None) -> Any:
         taken = next((tool.input_schema["properties"] for tool in await self.list_tools() if tool.name == name), arguments)
-        faults = [f"it takes no {key[:100]!r}, only {', '.join(taken)}" for key in arguments if key not in taken]
+        if faults := [f"it takes no {key[:100]!r}, only {', '.join(taken)}" for key in arguments if key not in taken]:
+            raise ToolError(f"{name} was not called: {'; '.join(faults)}")
         try:
-            if not faults:
-                return await super().call_tool(name, arguments, context)
+            return await super().call_tool(name, arguments, context)
         except ToolError as error:
-            cause = error.__cause__
-            if isinstance(cause, ResearchError):
-                raise ToolError(
-                    f"{name}: {cause.message}\n  → {cause.hint}" if cause.hint else f"{name}: {cause.message}"
-                ) from cause
-            if not isinstance(cause, ValidationError):
-                raise
-            faults = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in cause.errors()]
-        raise ToolError(f"{name} was not called: {'; '.join(faults)}")
+            match error.__cause__:
+                case ResearchError(message=message, hint=hint):
+                    raise ToolError(f"{name}: {message}\n  → {hint}" if hint else f"{name}: {message}") from error
+                case ValidationError() as cause:
+                    faults = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in cause.errors()]
+                    raise ToolError(f"{name} was not called: {'; '.join(faults)}") from error
+            raise
 
 
 def server_of(library: Library) -> MCPServer[Any]:
@@ -63,25 +61,21 @@ async def serve(library: Library) -> None:
     given, requests = anyio.create_memory_object_stream[SessionMessage | Exception]()
     replies, answered = anyio.create_memory_object_stream[SessionMessage]()
 
-    async def pass_requests() -> None:
-        async with given:
-            async for item in incoming:
-                message = getattr(item, "message", None)  # what is no message is an error
-                if isinstance(message, JSONRPCRequest):
-                    open_ids.add(str(message.id))
-                elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
-                    open_ids.discard(str((message.params or {}).get("requestId")))  # nobody answers it
-                await given.send(item)
-            while open_ids:
-                await anyio.sleep(0.02)
-
     async def pass_replies() -> None:
         async with outgoing:
             async for reply in answered:
                 await outgoing.send(reply)
                 open_ids.discard(str(getattr(reply.message, "id", None)))
 
-    async with stdio_server() as (incoming, outgoing), anyio.create_task_group() as group:
-        group.start_soon(pass_requests)
+    async with stdio_server() as (incoming, outgoing), anyio.create_task_group() as group, given:
         group.start_soon(pass_replies)
-        await low.run(requests, replies, low.create_initialization_options())
+        group.start_soon(low.run, requests, replies, low.create_initialization_options())
+        async for item in incoming:
+            message = getattr(item, "message", None)  # what is no message is an error
+            if isinstance(message, JSONRPCRequest):
+                open_ids.add(str(message.id))
+            elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
+                open_ids.discard(str((message.params or {}).get("requestId")))  # nobody answers it
+            await given.send(item)
+        while open_ids:
+            await anyio.sleep(0.02)

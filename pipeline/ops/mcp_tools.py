@@ -7,7 +7,6 @@ need is imported there: a program waits for its first answer.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -46,7 +45,9 @@ _MARKS = {"": "\n- ", "list": "\n  - ", "item": " "}  # of a sentence in a list:
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=10_000)]
 Question = Annotated[str, StringConstraints(strip_whitespace=True, min_length=3, max_length=1_000)]
 Name = Annotated[str, Field(max_length=300)]
-Tags = Annotated[tuple[Annotated[str, StringConstraints(min_length=1, max_length=60)], ...], Field(max_length=10)]
+Mode = Literal["fast", "deep"]
+Tags = Annotated[tuple[Annotated[str, Field(min_length=1, max_length=60)], ...], Field(max_length=10)] | None
+Days = Annotated[str, Field(pattern=r"^([1-9]\d{0,2}d)?$")] | None  # a language of the schema
 READING = ("search", "fetch", "ask", "report", "why", "whats_new", "status")
 
 
@@ -111,27 +112,20 @@ class Library:
 
     def __init__(self, workspace: Workspace, index: Path) -> None:
         self._folder, settings = workspace.folder, workspace.queue.settings
-        self._store = store_of(self._folder)
+        self._store, self._kept = store_of(self._folder), index.with_name("summaries.json")
         copy_index(index_file(self._folder), index)
-        self._kept = index.with_name("summaries.json")
         with suppress(OSError):  # there are none yet
             files.write(self._kept, files.read_bytes(summaries_of(self._folder)))
         model = local_model(settings, keys_of(self._folder), self._folder)
-        self._embedder = LocalEmbedder(model) if model else None
-        meaning = Meaning(self._embedder, 0.0) if self._embedder else None
+        meaning = Meaning(LocalEmbedder(model), 0.0) if model else None
         self._pages = PassageSearch(index, store=self._store, meaning=meaning)
         self.takes_questions = settings.mcp.enqueue
 
-    async def load_model(self) -> None:
-        """Load the model of vectors, if there is one: most of it happens beside whatever is imported meanwhile."""
-        with suppress(ResearchError):  # the search says what is wrong
-            if self._embedder:
-                await self._embedder.embed(["any words"])
-
     async def prepare(self) -> None:
-        """Index the pages that are not indexed yet, before the first search waits for it."""
-        with suppress(ResearchError):
+        """Index the pages that are not indexed yet, and load the model of vectors, before the first search waits for either."""
+        with suppress(ResearchError):  # the search says what is wrong
             await self._pages.page("", {one.id for one in self._known().sessions})
+            await self._pages.find("any words", (), 0)
 
     def _known(self) -> SessionIndex:
         return read_all(self._store, self._kept)
@@ -163,8 +157,8 @@ class Library:
         known = self._known()
         sessions, wanted = {one.id: one for one in known.sessions}, content_stems(query)
         found = await self._pages.find(query, list(sessions), _RESULTS)
-        ended = replace(known, sessions=tuple(one for one in known.sessions if one.outcome))
-        asked = {one: content_stems(one.query) for one in ended.latest().values()}
+        latest = {one.query: one for one in known.sessions if one.outcome}
+        asked = {one: content_stems(query) for query, one in latest.items()}
         alike = [one for one, stems in asked.items() if len(wanted & stems) * 2 > len(wanted)]
         alike.sort(key=lambda one: (jaccard(wanted, asked[one]), one.started_at, one.id), reverse=True)
         urls, readers = {page.url for page in found.pages}, dict.fromkeys(page.session for page in found.pages)
@@ -225,13 +219,14 @@ class Library:
         moment = times.since(since, datetime.now(UTC))
         if moment is None:
             raise UsageError(f"{since[:100]!r} is not a moment", hint="write 7d (ago), 2026-11-21 or 2026-11-21T06:30Z")
-        ended = {f"{one.ended_at} {one.id}": one for one in self._known().sessions if one.ended_at}
-        if cursor and cursor not in ended:
+        ended = [one for one in self._known().sessions if one.ended_at]
+        ended.sort(key=lambda one: (one.ended_at, one.id), reverse=True)
+        places = {one.id: place for place, one in enumerate(ended, 1)} | {"": 0}
+        if cursor not in places:
             raise UsageError(f"{cursor[:100]!r} is no cursor that was given", hint="leave it out to begin with the latest")
-        new = [place for place in sorted(ended, reverse=True) if times.moment_of(ended[place].ended_at) >= moment]
-        left = [place for place in new if not cursor or place < cursor]
-        sessions = [self._report(ended[place]) for place in left[:limit]]
-        return {"sessions": sessions, "cursor": left[limit - 1] if len(left) > limit else ""}
+        left = [one for one in ended[places[cursor] :] if times.moment_of(one.ended_at) >= moment]
+        sessions = [self._report(one) for one in left[:limit]]
+        return {"sessions": sessions, "cursor": left[limit - 1].id if len(left) > limit else ""}
 
     async def status(self, id: Name) -> Status:
         """Get where the research of a question stands. Id: as of report."""
@@ -240,13 +235,7 @@ class Library:
             return _queued(queued[0])
         return {"session": self._summary(id)}
 
-    async def enqueue(
-        self,
-        question: Question,
-        mode: Literal["fast", "deep"] = "fast",
-        tags: Tags | None = None,
-        every: Annotated[str, Field(pattern=r"^([1-9]\d{0,2}d)?$")] | None = None,  # a language of the schema
-    ) -> Status:
+    async def enqueue(self, question: Question, mode: Mode = "fast", tags: Tags = None, every: Days = None) -> Status:
         """Queue a question for the next night, as a full sentence. Every: research it again after so many days, as 7d."""
         fields: dict[str, Any] = {"mode": mode, "tags": [_TAG, *(tags or ())], "budget_usd": _EACH_USD}
         query = add_query(self._folder / "queries.yaml", question, _refuse, **fields, **({"every": every} if every else {}))
