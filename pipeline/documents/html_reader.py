@@ -45,6 +45,8 @@ _WITHIN = _names(
     "ruby s samp script small source span strike strong sub sup time tt u var wbr"
 )
 ELEMENTS = _BLOCKS | _NEVER | _WITHIN  # all that HTML has
+# What the sources of pictures are called: directives of Sphinx, fences of Markdown, classes of code.
+DIAGRAMS = _names("actdiag blockdiag digraph graph graphviz mermaid nwdiag packetdiag plantuml rackdiag seqdiag uml")
 _BESIDE_CODE = frozenset(("td", "th", "div", "pre"))
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LANDMARKS = {
@@ -548,8 +550,11 @@ class _Walker:
             self.blocks.append(_Block(kind, text, level, anchor, linked, local, *at))
 
     def _code(self, node: LexborNode) -> None:
-        """Write code without the numbers of its lines: numbers in elements of their own that count up."""
+        """Write code without the numbers of its lines (elements of their own that count up); leave out a picture's source."""
         self._linked = 0
+        classes = " ".join(one.attributes.get("class") or "" for one in (node, *node.css("code")))
+        if any(name.removeprefix("language-").strip("{}") in DIAGRAMS for name in classes.split()):
+            return
         text = "".join(_code_parts(node, 0))
         lines = [line.lstrip(" ") for line in text.split("\n") if line.strip(f" {_NUMBER}")]
         numbers = [line[1:].split(_NUMBER)[0].strip() for line in lines if line.startswith(_NUMBER)]

@@ -17,14 +17,13 @@ from docutils.parsers.rst import Directive, Parser, directives, roles
 from docutils.statemachine import StringList
 from docutils.transforms.references import Footnotes, Substitutions
 
-from pipeline.documents.html_reader import read_html
+from pipeline.documents.html_reader import DIAGRAMS, read_html
 from pipeline.documents.page_writer import squash
 from pipeline.ports import Page
 
 _STANDARD = ("table", "list-table", "csv-table", "replace", "unicode")  # read as docutils does
 _CODE = (
-    "code", "code-block", "sourcecode", "parsed-literal", "prompt", "console", "math", "doctest", "testcode", "graphviz",
-    "digraph", "graph", "mermaid", "uml", "productionlist",
+    "code", "code-block", "sourcecode", "parsed-literal", "prompt", "console", "math", "doctest", "testcode", "productionlist",
 )  # fmt: skip
 _WITHOUT_TEXT = ("contents", "toctree", "raw", "index", "meta", "highlightlang", "autosummary", "testsetup", "testcleanup")
 _ABOUT = ("figure", "only", "ifconfig", "container", "class", "rst-class", "cssclass", "grid")  # the argument is no text
@@ -56,7 +55,7 @@ class _AnyDirective(Directive):
 
     def run(self) -> list[nodes.Node]:
         name = self.name.lower()
-        if name in _WITHOUT_TEXT:
+        if name in _WITHOUT_TEXT or name in DIAGRAMS:
             return []
         if name in _CODE:
             said = "".join(self.arguments).split("\n")  # code without a blank line before it counts as argument, too

@@ -68,6 +68,7 @@ def test_inline_marks_are_read_as_what_they_mean(marked: str, expected: str) -> 
         ("a ^one-id\n\n- b ^37066d\n\nx ^2", "a\n\n- b\n\nx ^2"),
         ("> [!note|right]- Mind\n> this", "Mind this"),
         ("> [!tip]\n> Mind it.", "Mind it."),
+        ("```mermaid\na --> b\n```\n\nx\n\n~~~{plantuml}\na -> b\n~~~\n\n```sh\nls\n```", "x\n\n```\nls\n```"),
         ("{{% notice %}}\nSaid.\n{{% /notice %}}", "Said."),
         ("Said.\n{: .note data-x='y'}\n\nof *it*{: .red} now {:.2f} and `{: .x}`", "Said.\n\nof it now {:.2f} and {: .x}"),
         ("* TOC\n{:toc}\n\n## Part {: #own .x }\n\nx", "## Part {#part}\n\nx"),
