@@ -99,7 +99,10 @@ def holds_quote(text: str, quote: str) -> bool:
 
 
 def _place_of(text: str, quote: str) -> Span | None:
-    page, wanted = _page_words(text), _words_of(quote.strip().strip("….").strip())
+    quote = quote.strip()
+    for sign in ("…", _REST):  # but one dot is a part of the first word, as in "./configure" and ".env"
+        quote = quote.removeprefix(sign).removesuffix(sign).strip()
+    page, wanted = _page_words(text), _words_of(quote)
     if not wanted.words:
         return None
     at = -1

@@ -43,6 +43,8 @@ Storage is unreliable on 15 of 50 nodes. The append-only log isn't lost. C++ and
 ## Harbour 2
 
 The harbour is 12 metres deep at pier № 0, № 1 and № 2 at low tide. In version 3 All tests pass.
+
+Edit .env first: then ./up.sh --all is run in ../station..
 """
 
 HONEST = (
@@ -123,6 +125,9 @@ HONEST = (
     "The harbour is 12 metres deep at pier № 0, № 1 and № 2 at low tide.",
     "1 and № 2 at low tide",
     "All tests pass.",
+    ".env first",
+    "./up.sh --all is run",
+    "… ../station..",
 )
 
 ALTERED = (
