@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from markupsafe import Markup
 
@@ -265,6 +265,7 @@ _STEPS = st.lists(
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(history=st.lists(st.tuples(_STEPS, st.sampled_from([None, None, *range(len(CUTS))])), min_size=1, max_size=4))
+@example(history=[([("a.md", "x", ""), ("b.md", "[[a]] and [[b|B]]", "")], None), ([("a.md", None, "")], None)])  # a whole path
 def test_whatever_changed_and_was_cut_off_before_the_site_is_the_same_as_made_from_nothing(
     history: list[tuple[list[tuple[str, str | None, str]], int | None]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
