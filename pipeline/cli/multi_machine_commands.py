@@ -18,6 +18,7 @@ from pipeline.config.keys import shown_store
 from pipeline.domain.events.session_events import HandoffInitiated
 from pipeline.domain.events.stream_records import KINDS
 from pipeline.errors import CommandRefused, ExitCode, UsageError
+from pipeline.ops import forgetting
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import unattended_run
 from pipeline.text.cleaning import one_line
@@ -45,6 +46,7 @@ def merge(console: Console, directory: Path | None, check: bool) -> None:
         merged = {} if check else join_branches(console, env.store, branched)
         code = 1 if check and (branched or copied.segments) else 0
         if not check:
+            forgetting.finish(env.store, context_of(env.workspace))  # of what git could not merge, this machine's version is left
             code = bring_up_to_date(console, env.workspace)
         run.summary_line = f"{counted(len(merged), 'stream')} joined"
     refused = _say_refused(console, copied)

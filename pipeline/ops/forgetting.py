@@ -33,6 +33,7 @@ from pipeline.ops import citation_audit
 from pipeline.ports import EventStore
 from pipeline.text.cleaning import digest_of
 from pipeline.text.times import moment_of
+from pipeline.vault.identity import session_of
 
 _KEPT = (
     e.RunStarted, e.ResearchStarted, e.SettingsChanged, e.ChangesFound, e.ReportGenerated,
@@ -79,7 +80,7 @@ PRUNABLE: tuple[Prunable, ...] = get_args(Prunable)
 OPEN, UNCONSOLIDATED, LATEST = "not ended yet", "not consolidated at its present version", "the latest on a recurring question"
 AT_ONCE = 500  # objects under one tombstone
 _NAMING: tuple[Kind, ...] = ("session", "batch", "talk", "import")  # the streams that name objects
-_STRUCK: tuple[Kind, ...] = ("memory", "batch", "talk", "prune")  # those that say something of a session
+_STRUCK: tuple[Kind, ...] = ("memory", "batch", "talk", "prune", "vault")  # those that say something of a session
 _EXCHANGE = re.compile(rb'"exchange":"([0-9a-f]{64})"')  # canonical JSON: decoding every log only to find these takes minutes
 _PAGE = re.compile(rb'"digest":"([0-9a-f]{64})"')
 _ENVELOPE = ("id", "session_id", "version", "type", "at", "run_id")
@@ -366,7 +367,7 @@ def _still_pruned(store: EventStore) -> list[str]:
 
 
 def _strike_forgotten(store: EventStore) -> None:
-    """Take away what nights, memory, talks and prunes say of forgotten sessions, and of queries that have no other session."""
+    """Take away what other streams say of forgotten sessions; nights and what people did to notes of their queries too."""
     stones = store.tombstones()
     if not stones.forgotten:
         return
@@ -374,7 +375,7 @@ def _strike_forgotten(store: EventStore) -> None:
         if (scope := _scope(store, name)) and all(map(stones.is_forgotten, scope)):
             store.remove_stream(name)
     queries = stones.queries.keys() - {id_digest(_query_of(store, name)) for name in store.ids("session")}
-    names = {kind: stones.forgotten.keys() | (queries if kind == "batch" else set()) for kind in _STRUCK}
+    names = {kind: stones.forgotten.keys() | (queries if kind in ("batch", "vault") else set()) for kind in _STRUCK}
     for kind in _STRUCK:
 
         def change(record: Record, gone: Collection[str] = names[kind]) -> Record:
@@ -386,7 +387,10 @@ def _strike_forgotten(store: EventStore) -> None:
 
 
 def _struck(record: Record, names: Collection[str]) -> Record:
-    """Return a record as it may stay: without the sessions and queries whose ids have these digests."""
+    """Return a record as it may stay: without the sessions and queries whose ids have these digests, and their notes.
+
+    The rating of a passage or a source stays, for later sessions on its question.
+    """
     said = json.loads(record.data)
 
     def gone(value: object) -> bool:
@@ -398,10 +402,11 @@ def _struck(record: Record, names: Collection[str]) -> Record:
             return [one | {"session": ""} if isinstance(one, dict) and gone(one.get("session")) else one for one in left]
         return {name: one for name, one in value.items() if not gone(name)} if isinstance(value, dict) else value
 
-    if gone(said.get("session")) or gone(said.get("query_id")):
+    of_note, is_rated = gone(session_of(said.get("note", ""))), said.get("fact") or said.get("url")
+    if gone(said.get("session")) or gone(said.get("query_id")) or (of_note and not is_rated):
         new = {name: said[name] for name in _ENVELOPE} | {"type": "record.forgotten"}
     else:
-        new = {name: cleaned(value) for name, value in said.items()}
+        new = {name: cleaned(value) for name, value in said.items()} | ({"note": ""} if of_note else {})
         if record.type == "entities.named":
             new["names"] = []  # of earlier versions, made of the statements of sessions; nothing reads them
     if new == said:

@@ -247,15 +247,17 @@ class Identity:
         """Return the files of notes that are not made, wherever they are: git moves a file together with its folder.
 
         They are of kinds of earlier versions, of a session that was forgotten or no longer makes them, as a merge brings them
-        back, or hidden from this build on.
+        back, or hidden from this build on. A source of what was forgotten is gone too, if the log of no other note is missing.
         """
         owners = {note.owner for note in self._notes.values()}
-        absent = [name for name in self._found if not self.paths.get(name)]
-        gone = (name for name in absent if name in self.paths or self._is_past(name) or f"session:{_session_of(name)}" in owners)
+        absent = {name for name in self._found if not self.paths.get(name)}
+        gone = {name for name in absent if name in self.paths or self._is_past(name) or f"session:{session_of(name)}" in owners}
+        if self._stones.forgotten and all(name.startswith(("source:", "night:", "topic:")) for name in absent - gone):
+            gone = absent
         return {path for name in gone for path in self._files_of(name)}
 
     def _is_past(self, note: str) -> bool:
-        return is_retired(note) or self._stones.is_forgotten(_session_of(note))
+        return is_retired(note) or self._stones.is_forgotten(session_of(note))
 
     def heirs(self, gone: Iterable[str]) -> dict[str, str]:
         """Return which notes take the place of files that are ``gone``, by path.
@@ -276,7 +278,7 @@ class Identity:
     def leaves_words(self, path: str) -> bool:
         """Return whether what a person wrote in a file that is gone belongs into its heir: it is neither hidden nor forgotten."""
         name, owners = _id_in(_bytes_of(self._tree, path)), {note.owner for note in self._notes.values()}
-        return is_retired(name) or (name not in self.paths and f"session:{_session_of(name)}" in owners)
+        return is_retired(name) or (name not in self.paths and f"session:{session_of(name)}" in owners)
 
     def remember(self, left: Collection[str]) -> None:
         """Store where all notes are; ``left`` are the files that are no longer generated, but still there.
@@ -331,7 +333,8 @@ def relink(tree: Tree, files: Files, links: Mapping[str, str]) -> Iterator[str]:
             yield path
 
 
-def _session_of(note: str) -> str:
+def session_of(note: str) -> str:
+    """Return the id of the session, or import, that a note's id names; for a note of another kind what tells it from others."""
     return note.partition(":")[2].partition("/")[0]
 
 

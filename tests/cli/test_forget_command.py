@@ -21,7 +21,9 @@ def workspace(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_by_age_it_follows_the_rule_says_what_it_did_and_verify_accounts_for_it(workspace: Path) -> None:
+def test_by_age_it_follows_the_rule_verify_accounts_for_it_and_the_rest_can_be_forgotten(
+    workspace: Path,
+) -> None:
     dry = json.loads(said(workspace, "--json", "forget", "--by-settings", "--dry-run").out)
     assert dry == json.loads(said(workspace, "--json", "prune", "--dry-run").out)
     assert (len(dry["sessions"]), dry["exchanges"]) == (2, [])
@@ -33,13 +35,16 @@ def test_by_age_it_follows_the_rule_says_what_it_did_and_verify_accounts_for_it(
     assert "removed on purpose: 2 logs, 0 forgotten sessions, " in verified.out
     assert json.loads(said(workspace, "--json", "show", "q1").out)["pruned"]
     assert said(workspace, "prune").out.startswith("nothing is old enough")
+    for session in dry["sessions"]:
+        assert said(workspace, "forget", session, "--yes").code == 0
+    assert not list((workspace / "events" / "objects").rglob("*.gz"))
 
 
 def test_one_age_is_for_all_kinds_or_for_one(workspace: Path) -> None:
     whole = json.loads(said(workspace, "--json", "forget", "--older-than", "1s", "--dry-run").out)
     one = json.loads(said(workspace, "--json", "forget", "--older-than", "1s", "--only", "pages", "--dry-run").out)
     assert len(whole["sessions"]) == 2
-    assert said(workspace, "forget", "--older-than", "90d", "--yes").code == 0
+    assert "nothing is old enough" in said(workspace, "forget", "--older-than", "9000d", "--yes").out
     assert one["sessions"] == []
 
 
@@ -87,8 +92,10 @@ def test_forget_asks_first_and_then_says_what_becomes_of_the_question(workspace:
 
 def test_notes_of_a_forgotten_session_that_a_merge_brings_back_go_and_a_person_s_words_are_in_the_attic(workspace: Path) -> None:
     assert said(workspace, "build").code == 0
-    notes = {path: path.read_text() for path in (workspace / "vault").rglob("*question-1*.md")}
+    made = {path: path.read_text() for path in (workspace / "vault").rglob("*.md")}
     assert said(workspace, "forget", "q1", "--yes").code == 0
+    notes = {path: text for path, text in made.items() if not path.exists()}
+    assert {path.relative_to(workspace / "vault").parts[0] for path in notes} >= {"nights", "reports", "sources"}
     for path, text in notes.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text.replace("%% begin notes %%", "%% begin notes %%\nmy words", 1) if "reports" in path.parts else text)
@@ -125,14 +132,24 @@ def test_a_person_s_copy_of_a_note_does_not_take_its_place_when_another_machine_
     assert not (workspace / "events" / "vault").exists()
 
 
-def test_a_question_goes_on_when_an_earlier_session_on_it_is_forgotten(tmp_path: Path) -> None:
+def test_a_question_goes_on_when_an_earlier_session_on_it_is_forgotten_and_after_the_latest_when_it_is_named(
+    tmp_path: Path,
+) -> None:
     folder = workspace_in(tmp_path, "  - {query: 'How deep is the harbour at low tide?', id: depth, every: 1h}\n")
     assert said(folder, "-q", "run").code == 0
     (first,) = (folder / "events" / "sessions").iterdir()
+    (report,) = (folder / "vault" / "reports").rglob("*.md")
+    report.write_text(report.read_text().replace("- [ ] useful", "- [x] useful", 1))
     assert said(folder, "-q", "run", "--again", "depth").code == 0
     (latest,) = {*(folder / "events" / "sessions").iterdir()} - {first}
     done = said(folder, "forget", first.name, "--yes")
     assert (done.code, "no night researches it" in done.out) == (0, False)
+    (decided,) = (path.read_text() for path in (folder / "events" / "vault").iterdir())
+    assert (first.name in decided, '"rating":"useful"' in decided) == (False, True)
     assert "forgotten" not in said(folder, "list").out
     assert "no night researches it" in said(folder, "forget", latest.name, "--yes").out
     assert "forgotten" in said(folder, "list").out
+    assert said(folder, "-q", "run").code == 0
+    assert not list((folder / "events" / "sessions").iterdir())
+    assert said(folder, "-q", "run", "depth").code == 0
+    assert "forgotten" not in said(folder, "list").out

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_merge_command import log_of, stopped_at, whole
-from tests.commanding import said
+from tests.commanding import said, workspace_in
 
 __all__ = ["whole"]
 
@@ -76,12 +76,37 @@ def test_questions_that_two_machines_added_are_both_in_the_queue_after_a_pull(tm
     assert "servers hum" in listed.out
 
 
+def test_two_machines_that_forgot_different_sessions_of_a_night_have_forgotten_both_after_a_pull_and_a_merge(
+    tmp_path: Path,
+) -> None:
+    queue = "  - {query: How deep is the harbour?, id: depth}\n  - {query: Where do ships wait at night?, id: ships}\n"
+    laptop, server = workspace_in(tmp_path / "laptop", queue), tmp_path / "server"
+    assert said(laptop, "-q", "run").code == 0
+    (laptop / ".gitignore").write_text("/site/\n")
+    git(laptop, "init", "-q")
+    commit(laptop, "night")
+    git(tmp_path, "clone", "-q", "laptop", "server")
+    for machine, question in ((laptop, "depth"), (server, "ships")):
+        assert said(machine, "forget", question, "--yes").code == 0
+        commit(machine, "forget")
+    git(laptop, "pull", "-q", "--no-rebase", "--no-edit", "../server", "HEAD", may_fail=True)
+    assert said(laptop, "merge").code == 0
+    commit(laptop, "merge")
+    git(server, "pull", "-q", "--no-rebase", "../laptop", "HEAD")
+    assert said(server, "merge").out == "nothing to merge\n"
+    for machine in (laptop, server):
+        assert git(machine, "status", "--porcelain") == ""
+        assert said(machine, "verify").code == 0
+        log = b"".join(path.read_bytes() for path in (machine / "events").rglob("*.jsonl"))
+        assert (b"depth" in log, b"ships" in log) == (False, False)
+        assert not list((machine / "vault" / "sources").rglob("*.md"))
+
+
 def test_a_switch_to_a_branch_without_a_session_is_no_loss_and_back_it_is_there(whole: Path, tmp_path: Path) -> None:
     folder = stopped_at(whole, tmp_path / "laptop", 6)
     (folder / ".gitignore").write_text("/site/\n/events/local/\n")
     assert said(folder, "build").code == 0
     git(folder, "init", "-q")
-    (folder / "queries.yaml").write_text((folder / "queries.yaml").read_text())
     git(folder, "add", "queries.yaml", ".gitignore")
     git(folder, "commit", "-qm", "before")
     git(folder, "switch", "-qc", "nights")

@@ -12,10 +12,8 @@ from random import Random
 
 import pytest
 
-from pipeline.batch.due_queries import Selection, decide
 from pipeline.batch.session_index import read_all
 from pipeline.batch.session_lifecycle import has_work_left, reopen_session
-from pipeline.config.queue_schema import Query, Queue, Settings
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.stream_records import Record
 from pipeline.domain.session import ResearchSession, state_of
@@ -89,13 +87,6 @@ def test_what_is_open_unconsolidated_or_the_latest_on_a_recurring_question_is_ke
     assert plan(unknown, ALL, life.now).sessions == ()
     assert plan(unknown, ALL, life.now).kept == {UNCONSOLIDATED: 3}
     assert (OPEN in chosen.kept, last in chosen.sessions) == (False, False)
-
-
-def test_nothing_younger_than_its_age_goes(tmp_path: Path) -> None:
-    life = _log(tmp_path, (1, "report"))
-    young = dict.fromkeys(PRUNABLE, timedelta(days=31))
-    assert plan(life.known(life.store), young, life.now) == replace(plan(life.known(life.store), young, life.now), sessions=())
-    assert plan(life.known(life.store), {}, life.now).exchanges == ()
 
 
 def test_a_page_that_an_unpruned_report_cites_stays_and_an_exchange_goes(tmp_path: Path) -> None:
@@ -217,36 +208,6 @@ def test_a_forgotten_session_leaves_no_word_of_its_question(tmp_path: Path) -> N
     assert all(gone.encode() not in data and b"question 1" not in data for data in map(Path.read_bytes, files))
     assert all(life.store.objects.size(digest) for digest in life.known(life.store).usage.streams[left].all)
     assert _sound(life) == []
-
-
-def test_a_pruned_session_can_be_forgotten_too(tmp_path: Path) -> None:
-    life = _log(tmp_path, (1, "report"))
-    (gone,) = life.recorded
-    _prune(life)
-    store = life.store
-    forget(store, life.context(), forgetting(store, gone, "What of question 1?", "q1"))
-    assert list(life.store.ids("session")) == []
-    assert [path.name for path in (tmp_path / "events" / "objects").rglob("*.gz")] == []
-    assert _sound(life) == []
-
-
-def test_a_forgotten_question_is_left_alone_until_it_is_named_and_a_later_session_on_it_counts_again(tmp_path: Path) -> None:
-    life = _log(tmp_path, (1, "report"))
-    (gone,) = life.recorded
-    store = life.store
-    forget(store, life.context(), forgetting(store, gone, "What of question 1?", "q1"))
-    queue = Queue(Settings(), (Query("What of question 1?", "q1", 3),), "")
-    known = read_all(life.store)
-    (decision,) = decide(queue, known, life.now)
-    assert (decision.action, decision.due) == ("forgotten", False)
-    assert "research run q1" in decision.reason
-    (named,) = decide(queue, known, life.now, Selection(ids=("q1",)))
-    assert named.action == "new"
-    finish(life.store, life.context())
-    life.day += 40
-    life.research(1, "report")
-    (decision,) = decide(queue, read_all(life.store), life.now)
-    assert decision.action == "done"
 
 
 def test_notes_of_sources_stay_as_they_are_when_pages_that_no_report_cites_are_pruned(tmp_path: Path) -> None:
