@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 from pydantic_core import from_json
@@ -33,9 +33,6 @@ from pipeline.text.cleaning import clean
 from pipeline.text.questions import content_stems
 from pipeline.text.words import jaccard
 from pipeline.wiring.store_adapters import index_file, local_model, store_of, summaries_of
-
-if TYPE_CHECKING:
-    from pipeline.domain.session_state import SessionState
 
 _RESULTS = 10
 _LONGEST_PAGE = 200_000  # characters of a source that are returned
@@ -139,11 +136,6 @@ class Library:
             raise known.damaged.get(name) or SessionUnknown(f"{name[:100]!r} is no session and no query", hint=hint)
         return found
 
-    def _state(self, session: Summary) -> SessionState:
-        from pipeline.domain.session import ResearchSession
-
-        return ResearchSession.open(self._store, session.id).state
-
     def _cited(self, session: str) -> set[str]:
         """The addresses that a session's report cites; what else a session is takes long to import."""
         reports = [one.data for one in self._store.load(session) if one.type == "report.generated"]
@@ -208,8 +200,9 @@ class Library:
     async def why(self, id: Name, sentence: Words) -> dict[str, Any]:
         """Get what a sentence (words of it, or a fact's id) of a report rests on, and what is against it. Id: as of report."""
         from pipeline.domain.evidence_trail import value_of, why
+        from pipeline.domain.session import ResearchSession
 
-        found = why(self._state(self._summary(id)), sentence)
+        found = why(ResearchSession.open(self._store, self._summary(id).id).state, sentence)
         if found is None:
             raise UsageError(f"{id[:100]} has no sentence like that", hint="take some words of a sentence of its report")
         return value_of(found)
@@ -242,7 +235,9 @@ class Library:
         return _queued(query)
 
     def _report(self, session: Summary) -> Report:
-        state = self._state(session)
+        from pipeline.domain.session import ResearchSession
+
+        state = ResearchSession.open(self._store, session.id).state
         report, titles = state.report, {page.digest: clean(page.title) for page in state.pages.values()}
         parts, cited = [f"# {clean((report and report.title) or state.query)}"], dict[str, int]()
 
@@ -260,10 +255,10 @@ class Library:
         else:
             parts.append(f"There is no report: {state.end_reason or state.status}.")
         quoted = [state.facts[name] for name in cited]
-        quotes = (
-            f"[{n}] “{one.quote}” — {titles.get(one.digest, one.url)}, {readable(one.url)}" for n, one in enumerate(quoted, 1)
-        )
-        text = "\n\n".join(filter(None, [*parts, "## Quotes", *quotes])) + "\n"
+        parts += ["## Quotes"] if quoted else []
+        for number, one in enumerate(quoted, 1):
+            parts.append(f"[{number}] “{one.quote}” — {titles.get(one.digest, one.url)}, {readable(one.url)}")
+        text = "\n\n".join(filter(None, parts)) + "\n"
         unknowns, limits = ([gap.question for gap in report.unknowns], list(report.limits)) if report else ([], [])
         return {"session": session, "text": text, "citations": quoted, "not_found": unknowns, "limits": limits}
 
