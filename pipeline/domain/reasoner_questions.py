@@ -29,12 +29,15 @@ A_co = TypeVar("A_co", bound=Reply, covariant=True)
 
 
 def cut(most: int) -> BeforeValidator:
-    """Return what cuts a text, or a list, to its first ``most`` characters or entries."""
-    return BeforeValidator(lambda value: (clean(value) if isinstance(value, str) else value)[:most] if _is_long(value) else value)
+    """Return what cuts a text, or a list, to its first ``most`` characters, in whole words, or entries."""
 
+    def first(value: Any) -> Any:
+        if isinstance(value, str):
+            text = clean(value)
+            return text if len(text) <= most else text[: most + 1].rsplit(None, 1)[0][:most]
+        return value[:most] if isinstance(value, list | tuple) else value
 
-def _is_long(value: Any) -> bool:
-    return isinstance(value, str | list | tuple)
+    return BeforeValidator(first)
 
 
 Word = Annotated[str, Field(max_length=12), cut(12)]  # a key

@@ -56,10 +56,11 @@ def test_the_saved_schemas_are_those_of_the_code_closed_complete_and_bounded(nam
 
 
 def test_a_reply_beyond_its_bounds_is_cut_and_not_refused() -> None:
-    findings = [{"source": "S1", "quote": f"quote {n}", "claim": "c" * 900, "extra": 1} for n in range(90)]
+    findings = [{"source": "S1", "quote": f"{n}" + " words" * 333 + " cut", "claim": "c" * 900, "extra": 1} for n in range(90)]
     value = ask(reasoner_for(Script([said({"findings": findings, "queries": ["x" * 999] * 9})])), QUESTIONS["reading"]).value
     assert isinstance(value, q.Reading)
     assert (len(value.findings), len(value.findings[0].claim), len(value.queries), len(value.queries[0])) == (60, 400, 6, 200)
+    assert value.findings[0].quote.endswith("words")
 
 
 def test_a_plan_without_a_question_and_a_report_that_cites_nothing_or_has_no_heading_are_asked_for_again() -> None:
