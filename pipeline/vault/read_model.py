@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -475,6 +475,12 @@ def _night_at(at: str, zone: str) -> str:
     return night_of(moment_of(at), zone).isoformat() if zone else at[:10]
 
 
+@cache
+def _kept_as(of: Any) -> TypeAdapter[Any]:
+    """Return how the summaries of a type are kept, derived once: that takes longer than to read hundreds of them."""
+    return TypeAdapter(of | None)
+
+
 class Values:
     """The summaries of all streams that can be read, by id; ``cards`` in order of the sessions' start.
 
@@ -497,7 +503,7 @@ class Values:
         self, known: Mapping[str, tuple[str, bytes]], kind: Kind, what: str, of: Any, make: Callable[[str], Any]
     ) -> dict[str, Any]:
         """The summaries of the streams of a kind; ``make`` returns None for one that has not begun."""
-        found, stored = {}, TypeAdapter[Any](of | None)
+        found, stored = {}, _kept_as(of)
         for name in (name for name in self.marks if kind_of(name) == kind):
             mark = self.marks[name]
             if name in known and known[name][0] == mark:
