@@ -109,15 +109,14 @@ def update_templates(folder: Path, *, replace: bool = False) -> TemplateUpdate:
     Raises:
         SystemRefused: the disk refuses; each template is either the old or the new one.
     """
-    own, done, current = folder / "templates", TemplateUpdate(), _current()
+    own, done = folder / "templates", TemplateUpdate()
     known = _shipped(own)
     is_new = not os.path.lexists(own)
     is_there = cache(lambda part: is_new or (own / part).is_dir())
+    current = {name: data for name, data in _current().items() if is_there(name.rpartition("/")[0].partition("/")[0])}
     with _disk(own):
         for name, data in current.items():
             file = own / name
-            if not is_there(name.partition("/")[0] if "/" in name else ""):
-                continue
             found = None if not os.path.lexists(file) else b"" if file.is_symlink() or not file.is_file() else read_bytes(file)
             if found == data:
                 continue
@@ -135,7 +134,7 @@ def update_templates(folder: Path, *, replace: bool = False) -> TemplateUpdate:
             if _is_same(own / name, known[name]):
                 done.removed.append(name)
                 (own / name).unlink()
-        _record(own, current)
+        _record(own, {name: data for name, data in current.items() if name not in done.edited})
     return done
 
 
@@ -152,7 +151,7 @@ def set_aside(folder: Path, message: str) -> str:
     try:
         copy = _copy_aside(own, name, read_bytes(own / name))
         _write(own / name, current[name])
-        _record(own, current)
+        _record(own, {name: current[name]})
     except OSError:
         return ""
     return copy
@@ -177,14 +176,15 @@ def record_shipped(folder: Path) -> None:
     Raises:
         OSError: the disk refuses.
     """
-    _record(folder / "templates", _current())
+    own = folder / "templates"
+    _record(own, {name: data for name, data in _current().items() if _is_same(own / name, digest_of(data))})
 
 
-def _record(own: Path, current: Mapping[str, bytes]) -> None:
+def _record(own: Path, same: Mapping[str, bytes]) -> None:
+    """Record that these templates of the workspace are the program's own."""
     if not own.is_dir() or own.samefile(source() / "templates"):
         return
-    digests = {name: digest_of(data) for name, data in current.items()}
-    kept = {name: digest for name, digest in digests.items() if _is_same(own / name, digest)}
+    kept = {name: digest_of(data) for name, data in same.items()}
     text = json.dumps(dict(sorted({**_shipped(own), **kept}.items())), indent=1) + "\n"
     file = own / SHIPPED
     if not file.is_file() or read_text(file) != text:
