@@ -6,7 +6,7 @@ import gc
 import os
 import shutil
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from functools import cache
 from pathlib import Path
 from types import CodeType
@@ -16,6 +16,7 @@ import pytest
 from hypothesis import settings
 from jinja2 import Environment, meta
 
+from pipeline.config import workspace_starter
 from pipeline.documents.extractor import Extractor
 from pipeline.search import passage_search
 from pipeline.wiring import session_adapters
@@ -38,6 +39,7 @@ def pytest_configure() -> None:
     """Hand the seed on to the workers, which could start on another day, and spare them the disk and Jinja's compiler."""
     os.environ["SUITE_SEED"] = str(SEED)
     os.environ["RESEARCH_EMBEDDINGS"] = "off"  # a test that searches by meaning says so
+    os.environ.pop("SSL_CERT_FILE", None)  # of this machine: each command would read its authorities
     if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # so it is in what a shell starts in the background, and in all below
@@ -51,6 +53,7 @@ def pytest_configure() -> None:
         (meta, "find_referenced_templates"): cache(lambda tree: list(find(tree))),
         (passage_search, "Extractor"): lambda: kept,
         (session_adapters, "Extractor"): lambda: kept,
+        (workspace_starter, "_current"): cache(workspace_starter._current),
     }
     for (holder, name), call in instead.items():
         setattr(holder, name, call)
@@ -61,8 +64,19 @@ def pytest_xdist_auto_num_workers() -> int | None:
     return None if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else (os.cpu_count() or 1) * 3 // 2
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Begin each worker's collection with other folders: what one has compiled, the next ones only load."""
+    report, worker = (yield), getattr(collector.config, "workerinput", None)
+    if worker and collector.path == Path(__file__).parent:
+        begin = len(report.result) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
+        report.result = report.result[begin:] + report.result[:begin]
+    return report
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deal the long tests out to the beginnings of all workers' parts: one that began last would be waited for at the end."""
+    items.sort(key=lambda item: item.path)  # the same in all workers
     workers = getattr(config, "workerinput", {"workercount": 1})["workercount"]
     long = [item for item in items if item.path.name in LONG]
     others = [item for item in items if item.path.name not in LONG]
