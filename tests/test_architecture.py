@@ -33,29 +33,29 @@ def name_of(path: Path) -> str:
     return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
-Trees = dict[str, ast.Module]  # by the module's name
+Nodes = dict[str, list[ast.AST]]  # by the module's name
 
 
 @pytest.fixture(scope="module")
-def trees() -> Trees:
-    """The modules' syntax trees, for this module alone: a million nodes would slow down each collection of garbage."""
-    return {name_of(path): ast.parse(path.read_bytes()) for path in sorted(PACKAGE.rglob("*.py"))}
+def nodes() -> Nodes:
+    """The nodes of the modules' syntax trees, for this module alone: a million would slow down each collection of garbage."""
+    return {name_of(path): list(ast.walk(ast.parse(path.read_bytes()))) for path in sorted(PACKAGE.rglob("*.py"))}
 
 
 @pytest.fixture(scope="module")
-def imports(trees: Trees) -> dict[str, set[str]]:
+def imports(nodes: Nodes) -> dict[str, set[str]]:
     """The modules of ours that each imports anywhere in its text; ``from a import b`` is ``a.b`` if that is a module."""
     found: dict[str, set[str]] = {}
-    for name, tree in trees.items():
+    for name, parts in nodes.items():
         known: set[str] = set()
-        for node in ast.walk(tree):
+        for node in parts:
             if isinstance(node, ast.Import):
                 known |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
                 assert node.level == 0, f"{name} imports by dots"
                 longer = {alias.name: f"{node.module}.{alias.name}" for alias in node.names}
-                known |= {whole if whole in trees else node.module for whole in longer.values()}
-        found[name] = known & trees.keys() - {"pipeline"}
+                known |= {whole if whole in nodes else node.module for whole in longer.values()}
+        found[name] = known & nodes.keys() - {"pipeline"}
     return found
 
 
@@ -63,10 +63,9 @@ def part(name: str) -> str:
     return name.split(".")[1]
 
 
-def mentions(tree: ast.Module) -> set[str]:
+def mentions(parts: list[ast.AST]) -> set[str]:
     """The names and dotted names that a module's code uses."""
-    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute | ast.alias)]
-    return {ast.unparse(node) for node in nodes}
+    return {ast.unparse(node) for node in parts if isinstance(node, ast.Name | ast.Attribute | ast.alias)}
 
 
 def test_a_module_imports_only_rooms_further_inside(imports: dict[str, set[str]]) -> None:
@@ -85,15 +84,10 @@ def test_what_is_behind_a_port_is_known_to_few(room: str, users: set[str], impor
     assert {part(name) for name in outer for known in imports[name] if known.startswith(inside)} <= users
 
 
-def test_one_module_talks_to_the_network_and_one_listens_on_loopback(trees: Trees) -> None:
+def test_one_module_talks_to_the_network_and_one_listens_on_loopback(nodes: Nodes) -> None:
     network = {"httpx", "httpcore", "requests", "urllib3", "aiohttp", "http.server", "http.client", "urllib.request"}
-    known = {
-        name: {word.name for node in ast.walk(tree) if isinstance(node, ast.Import) for word in node.names}
-        for name, tree in trees.items()
-    }
-    for name, tree in trees.items():
-        known[name] |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    users = {name for name, modules in known.items() if modules & network}
+    found = [(name, node) for name, parts in nodes.items() for node in parts if isinstance(node, ast.Import | ast.ImportFrom)]
+    users = {name for name, node in found if network & {getattr(node, "module", ""), *(alias.name for alias in node.names)}}
     assert users == {"pipeline.net.transport", "pipeline.site.serve"}
 
 
@@ -101,16 +95,16 @@ def test_no_module_imports_itself_by_a_detour(imports: dict[str, set[str]]) -> N
     assert set(TopologicalSorter(imports).static_order()) == imports.keys()
 
 
-def test_only_the_settings_read_the_environment(trees: Trees) -> None:
+def test_only_the_settings_read_the_environment(nodes: Nodes) -> None:
     reading = {"os.environ", "os.environb", "os.getenv", "environ", "getenv"}
-    assert {name for name, tree in trees.items() if mentions(tree) & reading} == {"pipeline.config.workspace_settings"}
+    assert {name for name, parts in nodes.items() if mentions(parts) & reading} == {"pipeline.config.workspace_settings"}
 
 
-def test_only_the_command_line_prints_or_exits(trees: Trees) -> None:
+def test_only_the_command_line_prints_or_exits(nodes: Nodes) -> None:
     speaking = {"print", "input", "exit", "quit", "SystemExit", "sys.exit", "os._exit", "sys.stdout", "sys.stderr", "click"}
     by_themselves = {"pipeline.documents.extract"}
     beside = {"pipeline.ops.console_output"}
-    found = {name for name, tree in trees.items() if mentions(tree) & speaking}
+    found = {name for name, parts in nodes.items() if mentions(parts) & speaking}
     assert {name for name in found if part(name) != "cli"} == by_themselves | beside
 
 
@@ -136,27 +130,26 @@ def opens_a_file(node: ast.AST) -> bool:
     return False
 
 
-def opened_in(tree: ast.Module) -> list[str]:
+def opened_in(nodes: list[ast.AST]) -> list[str]:
     """The places of a module that open a file, without those of the null device and of what is in memory already."""
-    nodes = list(ast.walk(tree))
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     harmless = {call for call in calls if any(word.arg == "fileobj" for word in call.keywords)}
     harmless |= {call for call in calls if call.args and ast.unparse(call.args[0]) == "os.devnull"}
     return [ast.unparse(node) for node in nodes if opens_a_file(node) and node not in harmless]
 
 
-def test_files_are_opened_and_sqlite_is_connected_in_one_module(trees: Trees) -> None:
+def test_files_are_opened_and_sqlite_is_connected_in_one_module(nodes: Nodes) -> None:
     """Elsewhere a named pipe in a folder would hold up a night, and a cut off write would leave half a file."""
-    found = {name: opened_in(tree) for name, tree in trees.items()}
+    found = {name: opened_in(parts) for name, parts in nodes.items()}
     assert {name: places for name, places in found.items() if places and name != "pipeline.system.files"} == {}
 
 
-def test_no_text_is_measured_by_its_blanks(trees: Trees) -> None:
+def test_no_text_is_measured_by_its_blanks(nodes: Nodes) -> None:
     """``len(text.split())`` is no count of words: Chinese, Japanese and Thai have no blanks; ``word_count`` is one."""
     counts = {
         name
-        for name, tree in trees.items()
-        for node in ast.walk(tree)
+        for name, parts in nodes.items()
+        for node in parts
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len" and len(node.args) == 1
         if isinstance(part := node.args[0], ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == "split"
         if not part.args and not part.keywords

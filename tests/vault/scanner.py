@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import yaml
 
@@ -59,6 +60,7 @@ def fenced(body: str) -> tuple[tuple[tuple[str, str], ...], str]:
     return tuple((head, "\n".join(lines) + "\n") for head, lines in blocks), "\n".join(outside)
 
 
+@lru_cache(1_000)
 def scan(body: str) -> Found:
     blocks, body = fenced(body)
     in_tables = re.sub(r"(\[\[[^\[\]|]*)\\\|", r"\1|", body)  # a table's link has its bar escaped
