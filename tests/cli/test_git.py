@@ -28,6 +28,14 @@ def commit(folder: Path, message: str) -> None:
     git(folder, "commit", "-qm", message)
 
 
+def cloned(laptop: Path, message: str) -> Path:
+    """Put a workspace into git; return the clone of another machine."""
+    git(laptop, "init", "-q")
+    commit(laptop, message)
+    git(laptop.parent, "clone", "-q", "laptop", "server")
+    return laptop.parent / "server"
+
+
 def write_into(folder: Path, words: str) -> None:
     (note,) = (folder / "vault" / "reports").rglob("*.md")
     note.write_text(note.read_text().replace("%% begin notes %%\n", f"%% begin notes %%\n{words}\n"))
@@ -38,10 +46,8 @@ def test_a_pull_and_a_merge_leave_no_conflict_mark_and_keep_the_words_of_both(
 ) -> None:
     laptop = stopped_at(whole, tmp_path / "laptop", 6)
     (laptop / ".gitignore").write_text("/site/\n")
-    git(laptop, "init", "-q")
-    commit(laptop, "research")
-    git(tmp_path, "clone", "-q", "laptop", "server")
-    for machine in (laptop, tmp_path / "server"):
+    server = cloned(laptop, "research")
+    for machine in (laptop, server):
         monkeypatch.setenv("RESEARCH_MACHINE", machine.name)
         assert said(machine, "-q", "run").code == 0
         write_into(machine, f"read on the {machine.name}")
@@ -55,18 +61,15 @@ def test_a_pull_and_a_merge_leave_no_conflict_mark_and_keep_the_words_of_both(
     assert "read on the laptop" in notes[report]
     assert "read on the server" in notes[report]
     commit(laptop, "merge")
-    git(tmp_path / "server", "pull", "-q", "--no-rebase", "../laptop", "HEAD")
-    assert said(tmp_path / "server", "merge").out == "nothing to merge\n"
-    assert log_of(tmp_path / "server") == log_of(laptop)
+    git(server, "pull", "-q", "--no-rebase", "../laptop", "HEAD")
+    assert said(server, "merge").out == "nothing to merge\n"
+    assert log_of(server) == log_of(laptop)
 
 
 def test_questions_that_two_machines_added_are_both_in_the_queue_after_a_pull(tmp_path: Path) -> None:
-    laptop, server = tmp_path / "laptop", tmp_path / "server"
+    laptop = tmp_path / "laptop"
     assert said(laptop, "init").code == 0
-    git(laptop, "init", "-q")
-    commit(laptop, "start")
-    git(tmp_path, "clone", "-q", "laptop", "server")
-    for machine, question in ((laptop, "Why do laptops get warm?"), (server, "Why do servers hum?")):
+    for machine, question in ((laptop, "Why do laptops get warm?"), (cloned(laptop, "start"), "Why do servers hum?")):
         assert said(machine, "add", question).code == 0
         commit(machine, "add")
     git(laptop, "pull", "-q", "--no-rebase", "--no-edit", "../server", "HEAD")
@@ -80,12 +83,10 @@ def test_two_machines_that_forgot_different_sessions_of_a_night_have_forgotten_b
     tmp_path: Path,
 ) -> None:
     queue = "  - {query: How deep is the harbour?, id: depth}\n  - {query: Where do ships wait at night?, id: ships}\n"
-    laptop, server = workspace_in(tmp_path / "laptop", queue), tmp_path / "server"
+    laptop = workspace_in(tmp_path / "laptop", queue)
     assert said(laptop, "-q", "run").code == 0
     (laptop / ".gitignore").write_text("/site/\n")
-    git(laptop, "init", "-q")
-    commit(laptop, "night")
-    git(tmp_path, "clone", "-q", "laptop", "server")
+    server = cloned(laptop, "night")
     for machine, question in ((laptop, "depth"), (server, "ships")):
         assert said(machine, "forget", question, "--yes").code == 0
         commit(machine, "forget")
