@@ -22,7 +22,7 @@ from pipeline.text.times import timestamp
 
 _log = logging.getLogger("pipeline.batch.session_lifecycle")
 
-MOST_STEPS_BACK = 20  # sessions without a report that a question may have had since its last one
+MOST_STEPS_BACK = 20  # sessions that a question may have had since its last report of the same kind
 
 
 async def new_session(
@@ -43,7 +43,7 @@ async def new_session(
         previous_session=decision.session,
         names="nested",
     )
-    earlier = earlier_knowledge(store, decision)
+    earlier = earlier_knowledge(store, decision, of_passages=not config.has_model)
     recorder = Recorder(session, store, context)
     known = [e.EarlierRecalled(earlier=earlier)] if earlier else []
     memory = [e.MemoryRecalled(recalled=recalled)] if recalled else []
@@ -52,23 +52,33 @@ async def new_session(
     return session
 
 
-def earlier_knowledge(store: EventStore, decision: Decision) -> EarlierSession | None:
-    """Return what the latest complete session on the same question knew; None if there is none that can be read."""
-    name = decision.session
+def earlier_knowledge(store: EventStore, decision: Decision, *, of_passages: bool) -> EarlierSession | None:
+    """Return what the last report of the same kind on the question, of passages or a model's, rests on; None if there is none.
+
+    What only the latest report cites is added to its sources, as it was then. If there is no report of that kind, it is the
+    latest of the other.
+    """
+    name, latest = decision.session, None
     for _ in range(MOST_STEPS_BACK):
         if not name:
-            return None
+            break
         try:
             state = ResearchSession.open(store, name).state
         except LogError as error:
             _log.warning("the report will not list changes: the earlier session %s cannot be read: %s", name, error.message)
-            return None
+            break
         if not same_question(state.query, decision.query.text):
-            return None
+            break
         if state.status == "complete":
-            return earlier_session(state)
+            found = earlier_session(state)
+            latest = latest or found
+            if found.of_passages == of_passages:
+                known = {source.url for source in found.sources}
+                more = [one for one in latest.sources if one.url in latest.cited and one.url not in known]
+                cited = dict.fromkeys((*found.cited, *latest.cited))
+                return found.model_copy(update={"sources": (*found.sources, *more), "cited": tuple(cited)})
         name = state.previous_session
-    return None
+    return latest
 
 
 def reopen_session(store: EventStore, session_id: str, context: RunContext) -> ResearchSession:

@@ -122,7 +122,7 @@ def digest(console: Console, day: str | None, html: bool) -> None:
         "questions": [],
         "problems": found.problems,
     }
-    for one, known in found.questions:
+    for one, known, *_ in found.questions:
         card = known if known and known.reported_at else None
         fields = asdict(card) if card else {}
         value["questions"].append(

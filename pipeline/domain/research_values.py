@@ -351,7 +351,6 @@ class Changes(Value):
 
     A fact that was in a source before, and was found only now, is none. ``kept`` counts the earlier facts that are still stated.
     Facts from sources that were not read again (``unread``) are not counted, but those of a deleted document are gone.
-    ``documents_only``: one of the reports is of passages and the other a model's, so that only documents were compared.
 
     Of two reports of passages ``kept`` counts those that both have; ``not_shown`` are those that only the earlier one has, and
     ``now_shown`` those that only this one has, though their sources say both, or nearly so. ``called_wrong`` counts the earlier
@@ -371,7 +370,6 @@ class Changes(Value):
     now_shown: tuple[str, ...] = ()
     called_wrong: int = 0
     other_nearest: bool = False
-    documents_only: bool = False
 
 
 @dataclass(slots=True)

@@ -231,8 +231,8 @@ def session_changes(
 ) -> v.Changes:
     """Return what is new in ``state``; ``text_of`` returns a page's text by its digest, "" if it was pruned.
 
-    If one report is of passages and the other a model's, these are not compared, only the documents that the earlier one cites.
-    ``wrong`` are ids of earlier facts that a person called wrong.
+    If one report is of passages and the other a model's, it counts what the documents no longer say and what they say since, not
+    what each chose of them. ``wrong`` are ids of earlier facts that a person called wrong.
 
     An earlier fact is kept if the source's current text contains its quote. A current fact is new only if the source's earlier
     text did not contain its quote, or, of one that was not read then, if its file is a later one. A lost fact and a new one of
@@ -246,8 +246,8 @@ def session_changes(
         return digest == fact.digest or holds_quote(text_of(digest), fact.quote)
 
     def stood_before(fact: v.Fact) -> bool:
-        file_changed = state.pages[fact.url].file_changed if fact.url in state.pages and fact.url not in before else ""
-        was_unread = file_changed and file_changed < earlier.reported_at
+        page = state.pages.get(fact.url) if fact.url not in before else None
+        was_unread = page and (page.file_changed or is_other_kind) and page.file_changed < earlier.reported_at
         same = (one for one in earlier.sources if fact.url == one.url or fact.digest == one.digest)
         return bool(was_unread) or any(states(one.digest, fact) for one in same)
 
@@ -258,6 +258,8 @@ def session_changes(
         nearly = earlier.of_passages and fact.url in now and repeated(fact.quote, text_of(now[fact.url])) >= _NEARLY
         return nearly or any(holds_quote(text_of(page.digest), fact.quote) for page in state.pages.values())
 
+    is_other_kind = earlier.of_passages != bool(state.passages)
+    of_passages = earlier.of_passages and not is_other_kind
     before, facts = {source.url: source for source in earlier.sources}, _facts_of_report(state)
     now = renamed(earlier, state) | {url: page.digest for url, page in state.pages.items()}
     unread = []
@@ -276,9 +278,6 @@ def session_changes(
         ),
         unread=tuple(unread),
     )
-    if earlier.of_passages != bool(state.passages):
-        cited = tuple(source for source in found.sources if source.url in earlier.cited)
-        return found.model_copy(update={"sources": cited, "documents_only": True})
     deleted = {source.url for source in unread if source.is_lost}
     known_again = [fact for fact in earlier.facts if fact.url in now or fact.url in deleted]
     left_out = [fact for fact in known_again if fact.id in wrong and fact.id not in state.facts]
@@ -288,11 +287,11 @@ def session_changes(
     unknown = [fact for fact in facts if normalised(fact.quote) not in quotes]
     fresh = [fact for fact in unknown if not stood_before(fact)]
     known = {normalised(fact.quote) for fact in facts}
-    not_shown = [fact for fact in read_again if earlier.of_passages and normalised(fact.quote) not in known]
-    now_shown = [fact for fact in unknown if earlier.of_passages and fact not in fresh]
+    not_shown = [fact for fact in read_again if of_passages and normalised(fact.quote) not in known]
+    now_shown = [fact for fact in unknown if fact not in fresh]
 
     def similarity(old: v.Fact, new: v.Fact) -> float:
-        if earlier.of_passages and (holds_quote(old.quote, new.quote) or holds_quote(new.quote, old.quote)):
+        if of_passages and (holds_quote(old.quote, new.quote) or holds_quote(new.quote, old.quote)):
             return 1.0
         is_change = old in lost and new in fresh
         return max(repeated(old.quote, new.quote), repeated(new.quote, old.quote)) if is_change else 0.0
@@ -303,7 +302,7 @@ def session_changes(
     for likeness, was, becomes in sorted(alike, key=lambda pair: -pair[0]):
         if likeness >= _REWORDED and was not in after and becomes not in after.values():
             after[was] = becomes
-    nearly = [fact for fact in fresh if earlier.of_passages and nearly_stood_before(fact)]
+    nearly = [fact for fact in fresh if state.passages and nearly_stood_before(fact)]
     gone = [fact for fact in lost if fact.id not in after and not stands_still(fact)]
     not_shown = [fact for fact in not_shown if fact.id not in after and fact not in gone]
     then = next((fact for fact in earlier.facts if fact.id == earlier.nearest), None)
@@ -316,7 +315,7 @@ def session_changes(
             "gone": tuple(gone),
             "kept": len(read_again) - len(after) - len(gone) - len(not_shown),
             "not_shown": tuple(not_shown),
-            "now_shown": tuple(fact.id for fact in [*now_shown, *nearly] if fact.id not in after.values()),
+            "now_shown": tuple(fact.id for fact in [*now_shown, *nearly] if of_passages and fact.id not in after.values()),
             "called_wrong": len(left_out),
             "other_nearest": then is not None and not is_same,
         }

@@ -39,7 +39,7 @@ from pipeline.ports import EventStore
 from pipeline.text.addresses import DOCUMENTS, path_of
 from pipeline.text.cleaning import name_slug, one_line, slug
 from pipeline.text.times import is_zone, moment_of, night_of
-from pipeline.text.words import language_code, split_sentences, words_around_change
+from pipeline.text.words import language_code, numbers_differ, split_sentences, words_around_change
 from pipeline.vault import note
 from pipeline.vault.build_cache import Kept, rows_in
 from pipeline.vault.note import Names, View, grouped
@@ -74,12 +74,14 @@ class CitedText:
 class News:
     """What changed since the report before, which was finished at ``since``: the first new facts, and counts of all.
 
-    Of a new fact, the sentences count that are nearly those of a fact of its source which is gone; else all that were not there.
+    First come those in which a number differs, then others that were reworded, then what was not there. Of a new fact, the
+    sentences count that are nearly those of a fact of its source which is gone; else all that were not there. ``place`` orders
+    them: 0 if a number differs in what was quoted, 1 other words, 2 gone, 3 new, 4 in other places, 5 no document changed.
 
     ``lost`` are the paths of documents that the report before cites and that were deleted or moved since. ``not_shown``,
     ``now_shown`` and ``called_wrong`` count as in ``Changes``; ``other_answer``: another passage comes nearest.
-    ``documents`` are those that the report before cites and that changed since, if no more than that can be compared;
-    ``elsewhere`` are cited documents that changed: in other places, if ``count`` is 0.
+    ``first_of_kind``: there is no report before that is of passages or a model's, as this one. ``elsewhere`` are cited documents
+    that changed: in other places, if ``count`` is 0.
     """
 
     since: str
@@ -92,8 +94,9 @@ class News:
     now_shown: int = 0
     called_wrong: int = 0
     other_answer: bool = False
-    documents: tuple[str, ...] = ()
     elsewhere: tuple[str, ...] = ()
+    first_of_kind: bool = False
+    place: int = 5
 
     @property
     def count(self) -> int:
@@ -130,12 +133,13 @@ class Card(Summary):
     without a model there is none: the session's note shows its workers too. ``last_event`` is the id of the event of ``version``.
     Until the names of all notes are known, the paths are those that its notes would have alone. ``rating``: a person's, or "".
     ``found_at_last``: the session before it on the question did not find what this report has. ``lacks``: what passages do not
-    mention.
+    mention. ``is_new``: of the night that it is shown in, its question was added since the night before.
     """
 
     reported_at: str = ""
     rating: str = ""
     found_at_last: bool = False
+    is_new: bool = False
     lacks: str = ""
     names: str = "latin"
     session_path: str
@@ -161,8 +165,12 @@ class Card(Summary):
         return bool(self.reported_at) or self.status == "not-found"
 
     def after(self, before: Card | None) -> Card:
-        """Return the card with what follows from the session ``before`` on its question."""
-        return replace(self, found_at_last=self.has_report and before is not None and before.outcome == "not-found")
+        """Return the card with what follows from the session ``before`` on its question.
+
+        That a model found nothing is one thing, that passages are found which nobody has judged another.
+        """
+        found = before and before.outcome == "not-found" and (before.status == "not-found" or self.outcome != "passages")
+        return replace(self, found_at_last=self.has_report and bool(found))
 
 
 def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
@@ -237,18 +245,23 @@ def _news(state: SessionState) -> News | None:
     if found is None:
         return None
     lost = tuple(one_line(path_of(source.url)) for source in found.unread if source.is_lost)
-    if found.documents_only:
-        documents = tuple(one_line(path_of(one.url) if one.url.startswith(DOCUMENTS) else one.title) for one in found.sources)
-        return News(found.since, lost=lost, documents=documents) if lost or documents else None
+    own = tuple(one_line(path_of(source.url)) for source in found.sources if source.url.startswith(DOCUMENTS))
+    first_of_kind = state.earlier is not None and state.earlier.of_passages != bool(state.passages)
+    if first_of_kind and not (added or found.changed or found.gone or lost or own):
+        return None
     altered = {source.url for source in found.sources}  # from a text that is as it was, another part may have been taken
-    names = [*added, *(change.after for change in found.changed if change.before.url in altered and change.after in state.facts)]
+    places = dict.fromkeys(added, 3)
+    for one in found.changed:
+        if one.before.url in altered and one.after in state.facts:
+            places[one.after] = 0 if numbers_differ(one.before.quote, state.facts[one.after].quote) else 1
+    names = sorted(places, key=lambda name: places[name])
     first, before = list[str](), [*found.gone, *(change.before for change in found.changed)]
     for fact in (state.facts[name] for name in names[:_MOST_NEWS]):
         gone = [part.strip() for one in before if one.url == fact.url for part in split_sentences(flat(one.quote))]
         first.append(words_around_change(said_by(state, fact), gone, ON_HOME, LONGEST_ANSWER))
     counts = len(added), len(found.changed), len(found.gone), lost, len(found.not_shown), len(found.now_shown)
-    own = tuple(one_line(path_of(source.url)) for source in found.sources if source.url.startswith(DOCUMENTS))
-    return News(found.since, tuple(first), *counts, found.called_wrong, found.other_nearest, elsewhere=own)
+    place = min([*places.values(), 2 if found.gone or lost else 4 if own else 5])
+    return News(found.since, tuple(first), *counts, found.called_wrong, found.other_nearest, own, first_of_kind, place)
 
 
 def _readings(state: SessionState) -> Iterator[Reading]:
@@ -366,14 +379,16 @@ class Night:
     """All batches of one night, which lasts from noon to noon where the log says in which zone; else of one UTC date.
 
     ``began`` is when the first of them began, as ``times_of`` says; ``cost`` is that of its sessions and of what it embedded.
-    ``answered`` are the questions in notes that were answered: the note's id, and the question.
+    ``answered`` are the questions in notes that were answered: the note's id, and the question. ``ages`` counts the nights since
+    the first one that a question was due in, by its id: it is 0 if the question was added since the night before.
     """
 
     date: str
     batches: tuple[Batch, ...]
     began: datetime
     cost: Cost
-    answered: tuple[tuple[str, str], ...] = ()
+    answered: tuple[tuple[str, str], ...]
+    ages: Mapping[str, int]
 
     @cached_property
     def last(self) -> tuple[n.QueryEnded, ...]:
@@ -433,7 +448,7 @@ class VaultModel:
     def reported_before(self, card: Card) -> list[Card]:
         """Return the sessions before this one that have a report on its query, or did not find it, the latest first."""
         same = self.of_query[card.query_id] if card.query_id else []
-        return [one for one in takewhile(lambda one: one is not card, same) if one.has_note][::-1]
+        return [one for one in takewhile(lambda one: one.id != card.id, same) if one.has_note][::-1]
 
 
 def times_of(began: Mapping[str, tuple[str, str]]) -> dict[str, datetime]:
@@ -458,7 +473,8 @@ def nights_from(batches: Mapping[str, Batch], talks: Iterable[TalkState]) -> tup
     times = times_of({name: (batch.started.at, batch.started.after) for name, batch in batches.items()})
     latest_first = sorted(batches, key=lambda name: (times[name], name), reverse=True)
     by_night = grouped((_night_at(batches[name].started.at, batches[name].zone), name) for name in latest_first)
-    nights, sums = list[Night](), dict[str, Cost]()  # the log has each session's sum so far, which earlier nights are a part of
+    nights, first = list[Night](), dict[str, int]()
+    sums = dict[str, Cost]()  # the log has each session's sum so far, which earlier nights are a part of
     for date, names in reversed(by_night.items()):
         same = tuple(batches[name] for name in reversed(names))
         parts = [batch.embedded for batch in same]
@@ -466,7 +482,9 @@ def nights_from(batches: Mapping[str, Batch], talks: Iterable[TalkState]) -> tup
             parts.append(minus(entry.cost, sums.get(entry.session, Cost())))
             sums[entry.session] = entry.cost
         answered = [(note, text) for at, note, text in sorted(answers) if _night_at(at, same[-1].zone) == date]
-        nights.append(Night(date, same, times[names[-1]], total(parts), tuple(answered)))
+        due = {name for batch in same for name in (*batch.started.due, *(entry.query_id for entry in batch.ended))}
+        ages = {name: len(nights) - first.setdefault(name, len(nights) or -1) for name in due}  # in the first night none is new
+        nights.append(Night(date, same, times[names[-1]], total(parts), tuple(answered), ages))
     return tuple(nights)
 
 

@@ -29,12 +29,10 @@ def test_the_note_of_a_page_that_changed_says_so(tmp_path: Path) -> None:
         assert "Its text changed between readings" in note.read_text()
 
 
-def test_documents_that_changed_or_went_are_named_when_a_model_comes_or_goes_and_with_it_what_they_said_is_gone(
-    tmp_path: Path,
-) -> None:
+def test_when_a_model_comes_or_goes_a_report_says_what_changed_since_the_last_of_its_kind(tmp_path: Path) -> None:
     gone = "In cold climates heat pumps behave as stoves that somebody feeds with electricity."
     texts = {
-        "frost": "Heat pumps in cold climates behave well in dry frost.",
+        "frost": "Heat pumps in cold climates behave well in dry frost of 10 degrees.",
         "ice": "Ice lets heat pumps of cold climates behave as if they were fridges.",
         "stove": gone,
     }
@@ -51,20 +49,20 @@ def test_documents_that_changed_or_went_are_named_when_a_model_comes_or_goes_and
         (report,) = {*(tmp_path / "vault" / "reports").rglob("*.md")} - before
         return report.read_text(), (tmp_path / "vault" / "Home.md").read_text()
 
+    frost = tmp_path / "corpus" / "frost.md"
     without_model = f"settings: {{reasoner: extractive, search: [local]}}\nqueries:\n{DAILY}"
     with hosted() as standin:
         with_model = queue_text(standin, search="local", queries=DAILY)
         night(without_model)
-        (tmp_path / "corpus" / "frost.md").write_text(f"# frost\n\n{texts['frost'].replace('well', 'badly')}\n")
+        frost.write_text(frost.read_text().replace("10", "20"))
         report, home = night(with_model)
-        assert "> [!tip] Changed since" in report
-        assert re.search(r"## What changed\n(.|\n)*changed since the last report quoted it: frost\.md · ", home)
+        assert "**Gone:**" not in report
+        assert "(was “10 degrees”)\n    - answered · 3 sources · 1 changed since " in home
         (tmp_path / "corpus" / "stove.md").unlink()
+        report, home = night(without_model)
+        assert "It said before: “Heat pumps in cold climates behave well in dry frost of 10 degrees.”" in report
+        assert re.search(r"## What changed\n(.|\n)*gone from .*: stove\.md; 1 changed since .* · 2 earlier reports", home)
+        frost.unlink()
         report, home = night(with_model)
         assert f"> - **Gone:** “{gone}”" in report
-        assert re.search(r"## What changed\n(.|\n)*gone from .*: stove\.md; 1 gone", home)
-        (tmp_path / "corpus" / "frost.md").unlink()
-        report, home = night(without_model)
-        assert "[!warning] A source of" in report
-        assert "[!tip]" not in report
-        assert re.search(r"## What changed\n(.|\n)*gone from .*: frost\.md · ", home)
+        assert re.search(r"## What changed\n(.|\n)*gone from .*: stove\.md, frost\.md; 2 gone", home)

@@ -39,10 +39,7 @@ from pipeline.errors import GONE
 from pipeline.ports import Answer
 from pipeline.research.report_assembly import earlier_session, session_changes
 from pipeline.text.cleaning import digest_of
-from pipeline.text.humanize import counted
 from pipeline.text.times import timestamp
-from pipeline.vault.notes.nights_and_home import digest_of as night_told
-from pipeline.vault.notes.nights_and_home import found_first, nights_in, text_of
 from tests.commanding import said, workspace_in
 from tests.fakes import START, A, FakeReasoner, Journal, MemoryStore, Ticks, context_for, done_search, step_context_for
 from tests.nights import bench, query, queue, sessions
@@ -220,33 +217,17 @@ def test_a_recurring_session_recalls_the_one_before_reads_its_sources_again_and_
     assert len(set(journal.calls)) == len(journal.calls)
 
 
-def test_a_report_of_passages_and_one_of_a_model_are_not_compared_and_each_is_listed_as_what_it_is(tmp_path: Path) -> None:
+def test_the_first_report_of_a_kind_is_listed_as_what_it_is_and_the_next_one_is_compared_with_it(tmp_path: Path) -> None:
     work, place = queue(query("pumps")), Workplace(tmp_path, MemoryStore())
-    with_model, headings = bench(work).batch.config_of, ("What changed", "Answered", "Passages", "Nothing new")
-    before, found = "", []
-    for number, has_model in enumerate((True, False, False, True, True), start=1):
+    with_model, before, found = bench(work).batch.config_of, "", list[str]()
+    for number, has_model in enumerate((True, False, True, False), start=1):
         night = bench(work, store=place.store, run_id=f"night-{number}")
         night.batch.context = replace(night.batch.context, now=Ticks(moment=START + timedelta(days=number)).now)
         night.batch.config_of = with_model if has_model else lambda one: config_for(one, Settings())
         before = asyncio.run(night.batch.work([Decision(work.queries[0], "again", "", before)])).ended[0].session
         place.build()
-        home = place.note("Home").read_text()
-        digest = text_of(night_told(place.store, nights_in(place.store)[0]), lambda card: card.id)
-        (report,) = [path.read_text() for path in (place.vault / "reports").rglob("*.md") if path.stem[-4:] == before[-4:]]
-        listed = [title for title in headings if re.search(f"^(## )?{title}($|: )", home, re.MULTILINE)]
-        assert listed == [title for title in headings if title in digest]
-        found.append((*listed, "ew since" in report))
-        assert listed == ["Nothing new"] or number == 1 or f" · {counted(number - 1, 'earlier report')}" in home
-    assert found == [
-        ("Answered", False),
-        ("Passages", False),
-        ("Nothing new", True),
-        ("Answered", False),
-        ("Nothing new", True),
-    ]
-    ((entry, card),) = night_told(place.store, nights_in(place.store)[0]).questions
-    new = (entry, card and replace(card, previous_session=""))
-    assert found_first([(entry, card), new])[0] is new
+        found += re.findall("^(?:## )?(What changed|Answered|Passages|Nothing new)", place.note("Home").read_text(), re.MULTILINE)
+    assert found == ["Answered", "Passages", "Nothing new", "Nothing new"]
 
 
 def test_the_plan_is_told_what_the_report_before_rested_on() -> None:
@@ -290,11 +271,16 @@ def test_what_is_recalled_is_the_last_report_on_the_very_same_question() -> None
     follow = Decision(work.queries[0], "again", "", complete.id)
     failed = asyncio.run(new_session(night.store, follow, ResearchConfig(), context_for("two")))
     after_failure = Decision(work.queries[0], "retry", "", failed.id)
-    found = earlier_knowledge(night.store, after_failure)
+    found = earlier_knowledge(night.store, after_failure, of_passages=False)
     assert found is not None
     assert found.session == complete.id
-    assert earlier_knowledge(night.store, replace(follow, query=replace(work.queries[0], text="Another question?"))) is None
-    assert earlier_knowledge(night.store, replace(follow, session="")) is None
+    assert (
+        earlier_knowledge(
+            night.store, replace(follow, query=replace(work.queries[0], text="Another question?")), of_passages=False
+        )
+        is None
+    )
+    assert earlier_knowledge(night.store, replace(follow, session=""), of_passages=False) is None
 
 
 def test_an_earlier_session_that_cannot_be_read_is_done_without(caplog: pytest.LogCaptureFixture) -> None:
@@ -304,7 +290,7 @@ def test_an_earlier_session_that_cannot_be_read_is_done_without(caplog: pytest.L
     (complete,) = sessions(night.store).values()
     stream = night.store.streams[complete.id]
     stream[3] = stream[3]._replace(data=b'{"type":"page.read"}')
-    assert earlier_knowledge(night.store, Decision(work.queries[0], "again", "", complete.id)) is None
+    assert earlier_knowledge(night.store, Decision(work.queries[0], "again", "", complete.id), of_passages=True) is None
     assert "the report will not list changes" in caplog.text
 
 
@@ -399,8 +385,11 @@ def test_a_passage_left_out_because_it_was_called_wrong_and_the_one_in_its_place
     assert "): 2 passages as before" in second
     told = r"What changed\n(.|\n)*{}\s+since"
     assert "> [!tip] The nearest passage is another than on " in second
-    why = r"nother passage is nearest since\s+you called 1 wrong, 1 left\s+out as wrong, 1 now shown"
+    why = r"nother passage is nearest, 1 left out as wrong, 1 now\s+shown"
     assert re.search(told.format(why), said(folder, "digest").out)
+    for name in notes:
+        (folder / "corpus" / f"{name}.md").rename(folder / "corpus" / f"{name} moved.md")
+    assert re.search("Nothing new since .*: 3 passages as before", night(folder))  # the wrong one stays away
     report.write_text(report.read_text().replace("- [x] wrong, noted", "- [ ] wrong, noted"))
     night(folder)
     assert re.search(told.format("nother passage is nearest, 1 no longer shown, 1 now shown"), said(folder, "digest").out)
@@ -416,3 +405,21 @@ def test_a_passage_of_a_document_that_was_there_unread_is_now_shown_and_one_of_a
     second = night(folder)
     assert (second.count("**New:**"), second.count("**Now shown:**")) == (1, 2)
     assert "**New:** How deep the harbour is, the chart of 1999 says." in second
+
+
+def test_a_morning_begins_with_the_number_that_changed_says_each_change_once_and_marks_a_new_question(tmp_path: Path) -> None:
+    folder = harbour_of(tmp_path / "ws", light="Ada keeps the lighthouse.")
+    asked = ["How slow is the crane?", "How deep is the harbour?", "How many metres deep is the harbour?"]
+    for zone, slow, deep in (("Etc/GMT+12", "slow", 12), ("Pacific/Kiritimati", "very slow", 15)):  # nights a day apart
+        (folder / "corpus" / "crane.md").write_text(f"# crane\n\nThe crane is {slow} in winter.\n")
+        (folder / "corpus" / "harbour.md").write_text(f"# harbour\n\nThe harbour is {deep} metres deep, says Otto.\n")
+        queries = "".join(f"  - {{query: {text}, id: q{number}}}\n" for number, text in enumerate(asked))
+        (folder / "queries.yaml").write_text(f"settings: {{timezone: {zone}}}\nqueries:\n{queries}")
+        assert said(folder, "run", "--again", *(f"q{number}" for number in range(len(asked)))).code == 0
+        asked.append("Who keeps the lighthouse?")
+    home, digest = (folder / "vault" / "Home.md").read_text(), said(folder, "digest").out
+    told = r"deep, says Otto. .was “12 metres”.\n    - Also new on: .*\|How .*\?\]\]\n.*\n\n.*How slow is"
+    assert re.search(rf"## What changed\n\n.*deep.*\n.* 15 metres {told}", home)
+    assert "|Who keeps the lighthouse?]]** (1 source · new question): “Ada" in home
+    assert [text.count("15 metres deep") for text in (home, digest)] == [1, 1]
+    assert digest.index("also\n  new on: How") < digest.index("very slow") < digest.index("1 source; new question.")

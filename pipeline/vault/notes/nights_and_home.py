@@ -6,7 +6,7 @@ The digest is a night as plain text, for a terminal and for mail. It is read fro
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -41,6 +41,8 @@ _GROUPS = {
     "open": "Unfinished",
     "quiet": "Nothing new",
 }
+New = Mapping[str, Sequence[Card]]  # what is new on a question, with all on which it is
+Question = tuple[QueryEnded, Card | None, str, New]
 _REPORTED = ("changed", "answered", "passages")  # of the others there is no report to show
 WIDTH = 72  # characters of a line, as mail readers like it
 _LONGEST = 2_000  # characters of a text in a digest
@@ -56,10 +58,10 @@ def group_of(status: str, card: Card | None) -> str:
     if card and card.outcome == "not-found":  # so a model says, whatever it found
         return "not-found"
     news = card.news if card else None
-    differs = news and (news.count or news.lost or news.documents or news.called_wrong or news.other_answer)
+    differs = news and (news.count or news.lost or news.called_wrong or news.other_answer)
     if card and (card.found_at_last or differs):
         return "changed"
-    return "quiet" if news else "passages" if card and card.outcome == "passages" else "answered"
+    return "quiet" if news and not news.first_of_kind else "passages" if card and card.outcome == "passages" else "answered"
 
 
 def ended_as(status: str, card: Card | None) -> str:
@@ -81,15 +83,32 @@ def standing_words(card: Card) -> str:
     return ", ".join(filter(None, (sources, "disputed" if card.disputed else others, why, card.lacks)))
 
 
-def found_first(questions: Iterable[tuple[QueryEnded, Card | None]]) -> list[tuple[QueryEnded, Card | None]]:
-    """Return questions with their cards: first the new ones and those not found before, then those whose documents changed."""
+def questions_of(night: Night, cards: Iterable[tuple[QueryEnded, Card | None]]) -> list[Question]:
+    """Return a night's questions with their ``cards``, each with its group and what is new on it.
 
-    def place(one: tuple[QueryEnded, Card | None]) -> int:
-        card, news = one[1], one[1].news if one[1] else None
-        is_new = card and (card.found_at_last or not card.previous_session)
-        return 0 if is_new else 1 if news and (news.count or news.lost or news.documents or news.elsewhere) else 2
+    First come new ones, then those of which a document's change says most; of the same kind the newest. What is new is said once,
+    with all cards on which it is; a question on which nothing else is new has no group, "".
+    """
 
-    return sorted(questions, key=place)
+    def place(one: tuple[QueryEnded, Card | None]) -> tuple[int, int]:
+        (entry, card), age = one, night.ages[one[0].query_id]
+        if not card or card.is_new or entry.status != "complete":
+            return 0, age
+        return 3 if card.found_at_last else card.news.place if card.news else 5, age
+
+    def marked(entry: QueryEnded, card: Card | None) -> tuple[QueryEnded, Card | None]:
+        return entry, card and replace(card, is_new=not (night.ages[entry.query_id] or card.previous_session))
+
+    told, found = dict[str, list[Card]](), list[Question]()
+    for entry, card in sorted((marked(*one) for one in cards), key=place):
+        group, new = group_of(entry.status, card), dict[str, list[Card]]()
+        if card and card.news and group == "changed":
+            for text in card.news.first:
+                told.setdefault(text, []).append(card)
+            new = {text: told[text] for text in card.news.first if told[text][0] is card}
+            group = group if new or card.news.count != len(card.news.first) or not card.news.first else ""
+        found.append((entry, card, group, new))
+    return found
 
 
 def elsewhere_words(card: Card | None) -> str:
@@ -102,32 +121,31 @@ def elsewhere_words(card: Card | None) -> str:
 def news_words(card: Card) -> str:
     """Return what changed: ``not found before``, ``4 new, 1 gone since 14 November 2026``, ``nothing new since …``; "" if none.
 
-    Documents of the report before that changed, if only these are compared, and that were deleted or moved come first.
+    Documents of the report before that were deleted or moved come first.
     """
     news = card.news
     if card.found_at_last or not news:
-        return "not found before" if card.found_at_last else ""
+        return "not found before" if card.found_at_last else "new question" if card.is_new else ""
     since = f" since {translations.day(news.since)}" if news.since else ""
-    them, paths = "it" if len(news.documents) == 1 else "them", one_line(", ".join(news.documents), 240)
-    documents = f"changed since the last report quoted {them}: {paths}" if paths else ""
     gone = f"gone from the last report's sources: {one_line(', '.join(news.lost), 240)}" if news.lost else ""
     counts = {"new": news.added, "changed": news.changed, "gone": news.gone}
     counts |= {"left out as wrong": news.called_wrong, "no longer shown": news.not_shown, "now shown": news.now_shown}
     words = [f"{number:,} {word}" for word, number in counts.items() if number]
-    if not news.count and (words or not (gone or documents)):
-        since_when = f" since you called {news.called_wrong:,} wrong" if news.called_wrong else ""
-        words = [f"another passage is nearest{since_when}" if news.other_answer else "nothing new", *words]
-    return "; ".join(filter(None, (documents, gone, f"{', '.join(words)}{since}" if words else "", elsewhere_words(card))))
+    if not news.count and (words or not gone) and not news.first_of_kind:
+        words = ["another passage is nearest" if news.other_answer else "nothing new", *words]
+    return "; ".join(filter(None, (gone, f"{', '.join(words)}{since}" if words else "", elsewhere_words(card))))
 
 
-def entry_of(model: VaultModel, card: Card, new: Sequence[str] = (), longest: int = LONGEST_ANSWER) -> View:
+def entry_of(model: VaultModel, card: Card, new: New | None = None, longest: int = LONGEST_ANSWER) -> View:
     """Return the report of a card in short: what is ``new``, the answer, how sure it is, what changed, what is open.
 
-    ``longest``: characters of a text.
+    ``new`` as of ``questions_of``, ``longest``: characters of a text.
     """
+    also = {one_line(text, longest): list(map(best_link, cards[1:])) for text, cards in (new or {}).items()}
     return {
         "report": best_link(card),
-        "new": [one_line(text, longest) for text in new],
+        "new": list(also),
+        "also": also,
         "outcome": status_words(card.outcome),
         "first": cited(model, replace(card.answer, text=one_line(card.answer.text, longest))) if card.answer else None,
         "standing": standing_words(card),
@@ -139,11 +157,11 @@ def entry_of(model: VaultModel, card: Card, new: Sequence[str] = (), longest: in
 
 def night_note(model: VaultModel, night: Night) -> GeneratedFile:
     """Return the note of a night."""
-    view = night_view(model, night)
+    view, counts = night_view(model, night), _outcomes(model, night)
     own = {
-        "done": sum(len(view[name]) for name in ("changed", "answered", "passages", "quiet")),
-        "not_found": len(view["not_found"]),
-        "failed": len(view["failed"]),
+        "done": counts.total() - counts["not-found"] - counts["failed"] - counts["open"],
+        "not_found": counts["not-found"],
+        "failed": counts["failed"],
         "cost_usd": round(night.cost.charged_usd, 6),
     }
     properties = properties_of("night", view["title"], own, created=timestamp(night.began))
@@ -153,17 +171,16 @@ def night_note(model: VaultModel, night: Night) -> GeneratedFile:
 def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -> View:
     """Return what a night's note says, as ``entry_of``; a query counts once, as its last run of the night left it."""
     found, elsewhere = dict[str, list[Any]]((group, []) for group in _GROUPS), dict[Link, str]()
-    cards = ((one, model.by_id.get(one.session) if one.session else model.latest_on(one.query_id)) for one in night.last)
-    for entry, card in found_first(cards):
-        group = group_of(entry.status, card)
+    shown = (one for one in night.last if one.session not in model.hidden)
+    cards = ((one, model.by_id.get(one.session) if one.session else model.latest_on(one.query_id)) for one in shown)
+    for entry, card, group, new in questions_of(night, cards):
         if entry.status != "complete" or group == "not-found":  # no answer: the link to its note, else the question, and why
             outcome, reason = "cancelled" if entry.status == "cancelled" else "", entry.reason
             if card and card.has_report and card.ended_at > entry.at:
                 outcome, reason = f"finished since, {translations.day(card.ended_at)}", ""
             link = best_link(card) if card else entry.query
             found[group].append({"link": link, "outcome": outcome, "reason": reason})
-        elif card and card.id not in model.hidden:
-            new = card.news.first if card.news else ()
+        elif card and group:
             elsewhere[best_link(card)] = elsewhere_words(card)
             found[group].append(best_link(card) if group == "quiet" else entry_of(model, card, new, longest))
     skipped = ((model.latest_on(name), entry) for name, entry in night.left_out.items())
@@ -324,7 +341,7 @@ class Digest:
     """
 
     night: Night
-    questions: tuple[tuple[QueryEnded, Card | None], ...]
+    questions: tuple[Question, ...]
     problems: tuple[str, ...]
     next: str = ""
     today: str = ""
@@ -346,18 +363,18 @@ def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
 
 def digest_of(store: EventStore, nights: Sequence[Night], unread: Iterable[str] = (), today: str = "") -> Digest:
     """Return the digest of the last of ``nights``. A session that cannot be read is named, not left out."""
-    night, questions = nights[-1], []
+    night, cards = nights[-1], []
     for entry in night.last:
         card = None
         with suppress(LogError):
             card = read_card(store, entry.session) if entry.session else None
             card = card.after(read_card(store, card.previous_session)) if card and card.previous_session else card
-        questions.append((entry, card))
-    lost = (f"{entry.query}: its log cannot be read" for entry, card in questions if entry.session and card is None)
+        cards.append((entry, card))
+    lost = (f"{entry.query}: its log cannot be read" for entry, card in cards if entry.session and card is None)
     problems = (*night.not_made, *night.batches[-1].started.unread, *unread, *lost)
     when, _, query, more = due_next(nights)
     query += f" (and {more:,} more)" if more else ""
-    return Digest(night, tuple(found_first(questions)), problems, f"{when}: {query}" if when else "", today)
+    return Digest(night, tuple(questions_of(night, cards)), problems, f"{when}: {query}" if when else "", today)
 
 
 def heading_of(digest: Digest) -> str:
@@ -365,7 +382,7 @@ def heading_of(digest: Digest) -> str:
 
     Where nothing was researched since, it says so.
     """
-    words = _words(digest.night, Counter(ended_as(one.status, card) for one, card in digest.questions))
+    words = _words(digest.night, Counter(ended_as(one.status, card) for one, card, *_ in digest.questions))
     since = ", nothing was researched since" if digest.night.date < digest.today else ""
     return f"Night of {translations.day(digest.night.date)}{since}: {words}"
 
@@ -383,7 +400,7 @@ def html_of(digest: Digest, place_of: Callable[[Card], str]) -> str:
 def _view(digest: Digest, place_of: Callable[[Card], str]) -> View:
     """What a digest says, without control characters, what changed first."""
     night, left = digest.night, digest.night.left_out.values()
-    groups = grouped((group_of(one.status, card), _row(one, card, place_of)) for one, card in digest.questions)
+    groups = grouped((question[2], _row(question, place_of)) for question in digest.questions)
     groups["asked"] = [{"query": one_line(text, _LONGEST), "reason": "", "status": ""} for _, text in night.answered]
     groups["left"] = [{"query": one_line(one.query), "reason": one_line(sentence(one.reason)), "status": ""} for one in left]
     titles = {**_GROUPS, "asked": "Answered in notes", "left": "Left out"}
@@ -396,10 +413,10 @@ def _view(digest: Digest, place_of: Callable[[Card], str]) -> View:
     }
 
 
-def _row(one: QueryEnded, card: Card | None, place_of: Callable[[Card], str]) -> View:
+def _row(question: Question, place_of: Callable[[Card], str]) -> View:
     """A question in a digest: what is new first, the answer, how sure it is, what is open; or why there is none."""
-    news, answer = (card.news, card.answer) if card else (None, None)
-    new, part = news.first if news else (), status_words(card.outcome) if card and card.outcome == "in-part" else ""
+    one, card, _, new = question
+    answer, part = card.answer if card else None, status_words(card.outcome) if card and card.outcome == "in-part" else ""
     parts = [text.partition(" (was “")[0].strip("… ") for text in new]
     words = {
         "query": one.query,
@@ -410,4 +427,5 @@ def _row(one: QueryEnded, card: Card | None, place_of: Callable[[Card], str]) ->
         "place": place_of(card) if card else "",
     }
     shown = {name: one_line(text, _LONGEST) for name, text in words.items()}
-    return {**shown, "new": [one_line(text, _LONGEST) for text in new], "status": one.status}
+    also = {one_line(text, _LONGEST): [one_line(other.query) for other in cards[1:]] for text, cards in new.items()}
+    return {**shown, "new": also, "status": one.status}

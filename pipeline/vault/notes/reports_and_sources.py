@@ -196,7 +196,7 @@ def report_note(loaded: LoadedSession) -> GeneratedFile:
         "sources": len(report.references),
         "facts": card.facts,
         "disagreements": len(pairs) if state.config.has_model else None,
-        "changes": news.count if news and not (state.changes and state.changes.documents_only) else None,
+        "changes": news.count if news else None,
         "earlier_reports": sum(ended != "not-found" for _, _, ended, _ in beside.reports.values()) or None,
         "open_questions": len(report.unknowns) if state.config.has_model else None,
         "cost_usd": round(card.charged_usd, 6),
