@@ -25,7 +25,7 @@ from tests.vault.builders import Story, Workplace
 
 HARBOUR = "  - {query: How deep is the harbour?, id: harbour, mode: fast, tags: [sea]}\n"
 KAFKA = "  - {query: Which Kafka broker is safe during pregnancy?, id: kafka, mode: fast, tags: [sea]}\n"
-WHY = r"[Nn]othing in your 3 documents is near the question"
+WHY = r"[Nn]othing in your 3 documents is near enough to the question; no passage mentions “broker” or “safe” or “pregnancy”"
 
 
 def space(root: Path, queries: str) -> Path:
@@ -63,14 +63,14 @@ def test_list_and_show_say_why(night: Path) -> None:
     assert re.search(rf"not found: {WHY}", said(night, "log", "kafka").out)
 
 
-def test_its_note_in_the_reports_says_why_and_what_to_do_and_shows_no_passage(night: Path) -> None:
+def test_its_note_in_the_reports_says_why_and_what_to_do_and_names_the_nearest_places(night: Path) -> None:
     text = note(night, "reports", "kafka")
     assert re.search(rf"> \[!question\] Not found\n> {WHY}", text)
     assert '  - "status/not-found"\n' in text
     assert "research retry kafka" in text
     assert "queries.yaml" not in text
     assert "corpus/" not in text
-    assert "> — [[sources/" not in text
+    assert "\n> [!info]- The passages that come nearest. No model has read them.\n> - Flushing (flushing.md in your" in text
 
 
 def test_every_link_of_the_vault_leads_somewhere(night: Path) -> None:
@@ -152,16 +152,15 @@ def test_a_note_of_nothing_found_goes_away_when_its_session_is_reopened(tmp_path
     assert not list((place.vault / "reports").rglob("*.md"))
 
 
-def test_it_says_that_no_passage_mentions_a_name_and_says_it_of_no_everyday_word(tmp_path: Path) -> None:
+def test_it_says_that_no_passage_mentions_a_name_and_of_everyday_words_only_where_nothing_was_found(tmp_path: Path) -> None:
     queue = "  - {id: rank, query: Which laptop trains ColBERTv3 for Consumers Kafka fastest?}\n"
-    folder = space(tmp_path, f"{queue}  - {{id: depth, query: How deep is Kafka's harbour of Proxmox?}}\n")
+    folder = space(tmp_path, f"{queue}  - {{id: depth, query: How deep is Kafka's lonely harbour of Proxmox?}}\n")
     (folder / "corpus" / "empty.md").write_text("")
     (folder / "corpus" / "terms.md").write_text("# Terms\n\ndraught\n: Kafka's harbour is 9 metres deep.\n\n    It is dredged.\n")
     told = said(folder, "run").out
     assert "\n> **What was not found:** No passage mentions “Proxmox”.\n" in note(folder, "reports", "proxmox")
     assert "(1 source, no passage mentions “Proxmox”): “draught: Kafka's harbour" in (folder / "vault" / "Home.md").read_text()
-    assert "no passage mentions “ColBERTv3”" in told
-    assert not {"“laptop”", "“Consumers Kafka”"} & set(re.findall("“.*?”", told))
+    assert "; no passage mentions “ColBERTv3” or “laptop” or “trains” or “fastest” (" in told
     (folder / "queries.yaml").write_text(f"queries:\n{queue}")
     assert said(folder, "run").out.startswith("nothing to do")  # a run without work, which reads no document
     assert "\n- skipped corpus/empty.md: it is empty\n" in note(folder, "nights", "")

@@ -210,7 +210,7 @@ def _turn_value(turn: Turn, notes: Mapping[str, str]) -> dict[str, Any]:
     if answer is None or not answer.found:
         # Where no model had a part in the answer, nothing is said of what the pages say.
         unjudged = answer is not None and turn.draft is None and answer.outcome in ("passages", "not-found")
-        says = "Nothing that is stored is near the question." if unjudged else "The stored pages do not say."
+        says = "Nothing that is stored is near enough." if unjudged else "The stored pages do not say."
         hint = f'{says} research add "{turn.text.replace(chr(34), chr(39))}" has it researched.'
     return {
         "question": turn.text,

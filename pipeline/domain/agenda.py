@@ -8,7 +8,7 @@ for approval.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, takewhile
 
 from pipeline.domain import steps as s
@@ -18,7 +18,10 @@ from pipeline.domain.report_draft import BEGINNING, facts_of_parts, items_of, ke
 from pipeline.domain.research_values import PlanNode
 from pipeline.domain.session_state import STOPPED, Failure, SessionState, Worker, search_nodes
 from pipeline.text.humanize import counted
+from pipeline.text.questions import parse_question
 from pipeline.text.words import language_of
+
+_MOST_NAMED = 5  # names and words that no passage mentions
 
 
 def step_or_fail(state: SessionState, step: s.Step) -> s.Step:
@@ -34,10 +37,11 @@ def with_substitute(state: SessionState, step: s.Step, plain: s.Step) -> s.Step:
     return step_or_fail(state, plain if state.failed_for_good(step.key) else step)
 
 
-def not_mentioned(state: SessionState) -> str:
-    """Return that no passage of the documents mentions a name in the question: ``no passage mentions “Kafka”``; else ""."""
-    absent = state.survey.absent[:3] if state.survey else ()
-    return f"no passage mentions {' and '.join(f'“{name}”' for name in absent)}" if absent else ""
+def not_mentioned(state: SessionState, words: Iterable[str] = ()) -> str:
+    """Return which names in the question, and which ``words``, no passage mentions: ``no passage mentions “Kafka”``; else ""."""
+    names = state.survey.absent if state.survey else ()
+    absent = [*names, *(word for word in words if not any(word in name for name in names))]
+    return f"no passage mentions {' or '.join(f'“{name}”' for name in absent[:_MOST_NAMED])}" if absent else ""
 
 
 def no_evidence(state: SessionState) -> s.Fail:
@@ -57,16 +61,17 @@ def no_evidence(state: SessionState) -> s.Fail:
     if last is not None and not observed:
         return s.Fail(last.error, f"no evidence could be gathered ({effort}): {_failure_text(last)}")
     survey = state.survey or TopicSurveyed(provider="", hits=())
-    languages, documents = survey.languages, survey.statistics.documents
+    languages, known, documents = survey.languages, survey.statistics, survey.statistics.documents
     if state.config.has_model:
         reason = "the language model found nothing in the pages that it read that answers the question"
     elif documents > 1:
-        reason = f"nothing in your {documents:,} documents is near the question"
+        reason = f"nothing in your {documents:,} documents is near enough to the question"
     elif documents == 1:
-        reason = "your one document holds no passage that is near the question"
+        reason = "your one document holds no passage that is near enough to the question"
     else:
-        reason = "no source that was found is near the question"
-    if absent := not_mentioned(state):
+        reason = "no source that was found is near enough to the question"
+    terms = parse_question(state.query, known.language).terms if documents and known.passages else ()  # 0: the web was searched
+    if absent := not_mentioned(state, [term.word for term in terms if not term.is_in(known.counts)]):
         reason += f"; {absent}"
     if (own := language_of(state.query)) and languages and own not in languages:
         theirs = " and ".join([*(name.capitalize() for name in languages[:3]), *(["others"] if len(languages) > 3 else [])])

@@ -90,7 +90,10 @@ _UNRATED = Rated()
 
 
 class Choice(NamedTuple):
-    """The chosen passages and ``more`` places, the best first; none if nothing is near. Those of a whole section are in order."""
+    """The chosen passages and ``more`` places, the best first. Those of a whole section are in order.
+
+    If nothing is near enough, no passage is chosen, and ``more`` are the places that come nearest.
+    """
 
     passages: tuple[Fact, ...] = ()
     more: tuple[Fact, ...] = ()
@@ -130,6 +133,7 @@ def choose(
     ranking = once(_ranking(strength)[:_RANKED])
     if not ranking:
         return Choice()
+    is_near = judged
     if not judged:  # near by meaning where the search knows that, else by the words of a part
         by_meaning = [cosine for cosine in cosines if cosine is not None]
         if by_meaning and known.nearest is not None:
@@ -138,8 +142,6 @@ def choose(
             of_best = [texts[place] for place in ranking]
             parts = [parse_question(part, query.language) for part in query.parts] or [query]
             is_near = max(best_coverage(part, of_best, known) for part in parts) >= FLOOR
-        if not is_near:
-            return Choice()
 
     def fact(place: int) -> Fact:
         page, passage = found[place]
@@ -155,6 +157,9 @@ def choose(
             cosine=cosines[place],
         )
 
+    def further(place: int) -> Fact:
+        return fact(place).model_copy(update={"claim": ""})
+
     known_again = {normalised(one.quote) for one in rated.passages}  # a document may have another address since
     rated_urls = rated.useful_urls | rated.wrong_urls
     ids = {
@@ -167,8 +172,8 @@ def choose(
     last = {place for place, (page, _) in enumerate(found) if page.url in rated.wrong_urls - rated.useful_urls}
     ranking.sort(key=last.__contains__)
     ranking = [place for place in dict.fromkeys([*useful, *ranking]) if place not in wrong]
-    if not ranking:
-        return Choice()
+    if not (ranking and is_near):
+        return Choice((), tuple(map(further, ranking[:more])))
     lengths = [word_count(passage.body) for _, passage in found]
     sections = [(page.url, passage.path) for page, passage in found]
     near = [place for place in ranking if strength[place] >= _SHARE * strength[ranking[0]]]
@@ -187,7 +192,7 @@ def choose(
         wanted = [place for place in dict.fromkeys([*useful, *wanted]) if place not in wrong]
         chosen = _within(sorted(wanted, key=last.__contains__), lengths, room)
     others = [place for place in ranking if place not in chosen][:more]
-    return Choice(tuple(map(fact, chosen)), tuple(fact(place).model_copy(update={"claim": ""}) for place in others))
+    return Choice(tuple(map(fact, chosen)), tuple(map(further, others)))
 
 
 def _ranking(strength: Sequence[float]) -> list[int]:

@@ -40,8 +40,7 @@ def test_what_the_pages_do_not_say_is_refused_with_the_command_that_researches_i
     answer = said(folder, "ask", "Is semaglutide safe in pregnancy?")
     assert answer.code == 5
     assert (
-        'Nothing that is stored is near the question. research add "Is semaglutide safe in pregnancy?" has it researched.'
-        in answer.out
+        'Nothing that is stored is near enough. research add "Is semaglutide safe in pregnancy?" has it researched.' in answer.out
     )
 
 

@@ -29,21 +29,21 @@ def session(
 @pytest.mark.parametrize(
     ("state", "words"),
     [
-        (session(OPERA), "nothing in your 12 documents is near the question (0 pages read)"),
-        (session(OPERA, 1), "your one document holds no passage that is near the question (0 pages read)"),
-        (session(OPERA, 0), "no source that was found is near the question (0 pages read)"),
-        (session(OPERA, 0, left_out=2), "is near the question; 2 hits left out by the setting sources (0 pages read)"),
+        (session(OPERA), "your 12 documents is near enough to the question (0 pages read)"),
+        (session(OPERA, 1), "your one document holds no passage that is near enough to the question (0 pages read)"),
+        (session(OPERA, 0), "no source that was found is near enough to the question (0 pages read)"),
+        (session(OPERA, 0, left_out=2), "is near enough to the question; 2 hits left out by the setting sources (0 pages read)"),
         (
             session(OPERA, absent=("Turandot", "La Scala")),
-            "; no passage mentions “Turandot” and “La Scala” (0 pages read)",
+            "; no passage mentions “Turandot” or “La Scala” (0 pages read)",
         ),
         (session(GERMAN), "; the question is in German, the documents are in English (0 pages read)"),
         (
             session(GERMAN, languages=("english", "greek", "thai", "hindi")),
             "documents are in English and Greek and Thai and others (0 pages read)",
         ),
-        (session("car insurance"), "nothing in your 12 documents is near the question (0 pages read)"),
-        (session(GERMAN, languages=("english", "german")), "nothing in your 12 documents is near the question (0 pages read)"),
+        (session("car insurance"), "your 12 documents is near enough to the question (0 pages read)"),
+        (session(GERMAN, languages=("english", "german")), "your 12 documents is near enough to the question (0 pages read)"),
     ],
 )
 def test_what_is_near_no_document_ends_the_session_and_says_where_was_looked_and_in_which_language(

@@ -90,7 +90,7 @@ def test_a_question_on_another_subject_is_not_found(tmp_path: Path, monkeypatch:
     folder = workspace_in(tmp_path / "w", "  - {query: Who painted the Sistine Chapel ceiling at night?, id: chapel}\n")
     monkeypatch.setenv("RESEARCH_EMBEDDINGS", "auto")
     result = said(folder, "run")
-    assert (result.code, "nothing in your 2 documents is near the question" in result.out + result.err) == (5, True)
+    assert (result.code, "nothing in your 2 documents is near enough to the question" in result.out + result.err) == (5, True)
 
 
 def test_without_the_packages_words_alone_count_and_doctor_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
