@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -67,7 +68,7 @@ def parse_reply(content: str, wire: type[W]) -> W:
     Raises:
         UnusableReply: there is none.
     """
-    schema = wire.model_json_schema()
+    schema = _schema_of(wire)
     fault: UnusableReply | None = None
     try:
         for value in _values_in(_without_thoughts(content)):
@@ -85,6 +86,12 @@ def parse_reply(content: str, wire: type[W]) -> W:
     except Malformed as error:
         fault = fault or UnusableReply(f"The reply is not one JSON object and nothing else: {error.message}.")
     raise fault or UnusableReply("The reply is not one JSON object and nothing else.")
+
+
+@cache
+def _schema_of(wire: type[BaseModel]) -> Schema:
+    """Return the schema of an answer, generated once: that takes milliseconds."""
+    return wire.model_json_schema()
 
 
 def _without_thoughts(content: str) -> str:
