@@ -16,7 +16,7 @@ from pipeline.net.guard import AddressGuard
 from tests.net.clocks import Clock
 from tests.net.raw_server import RawServer, Request, Script, always, raw_server, response
 
-BOMB = gzip.compress(b"\0" * 50_000_000)
+BOMB = gzip.compress(b"\0" * 50_000_000, 1)
 
 
 def against(script: Script, *, attempts: int = 1, max_bytes: int = 1_000_000, deadline_s: float = 5.0) -> tuple[Reply, RawServer]:
