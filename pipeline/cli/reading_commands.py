@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
 import click
+from pydantic import TypeAdapter
 
 from pipeline.batch.due_queries import archived, decide
 from pipeline.cli.arguments_and_builds import import_named, read_sessions, report_left_out, session_named, workspace_store
@@ -124,7 +124,7 @@ def digest(console: Console, day: str | None, html: bool) -> None:
     }
     for one, known, *_ in found.questions:
         card = known if known and known.reported_at else None
-        fields = asdict(card) if card else {}
+        fields = TypeAdapter(Card).dump_python(card, mode="json") if card else {}
         value["questions"].append(
             {
                 "query": one.query,

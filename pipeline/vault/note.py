@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 from urllib.parse import unquote
 
 from pipeline.text.cleaning import digest_of, name_slug, slug
 from pipeline.vault.output.escaping import linked_host
+
+if TYPE_CHECKING:  # a night with nothing to do imports nothing that is slow to import
+    from pipeline.domain.events.session_events import PageRead
 
 HOME = "Home"
 MAX_STEM = 80
@@ -150,23 +153,23 @@ _LONGEST_PART = 20
 _TAIL = 4  # hex digits of the address: of two hundred sources with the same name two share them once in three
 
 
-def citekey(url: str, title: str = "", author: str = "", published: str = "", *, tail: int = _TAIL) -> str:
+def citekey(page: PageRead, *, tail: int = _TAIL) -> str:
     """Return the key of a source: who or where, the year, a word of its title, and the end of its address's digest.
 
-    It depends on these values alone, so it stays the same whatever else is cited; give those of the source's first reading. Only
+    It depends on ``page`` alone, so it stays the same whatever else is cited; give the source's first reading. Only
     ``[a-z0-9-]`` occur, and it begins with a letter: BibTeX, pandoc and Obsidian all take it.
     """
-    family = _words(BETWEEN_NAMES.split(author)[0].strip().split(",")[0])  # what stands before a comma, else the last word
-    file = _words(url.rpartition("/")[2].rpartition(":")[2].partition(".")[0])
-    site = linked_host(url).split(".")
+    family = _words(BETWEEN_NAMES.split(page.author)[0].strip().split(",")[0])  # what stands before a comma, else the last word
+    file = _words(page.url.rpartition("/")[2].rpartition(":")[2].partition(".")[0])
+    site = linked_host(page.url).split(".")
     if len(site) > 2 and len(site[-1]) == 2 and site[-2] in _SECOND_LEVEL:
         site.pop()
     host = "".join(_words(site[-2] if len(site) > 1 else site[0]))[:_LONGEST_PART]  # `postgresql`, of `www.postgresql.org`
-    who, found = (family[-1] if family else "") or host or (file[0] if file else ""), _YEAR.search(published)
+    who, found = (family[-1] if family else "") or host or (file[0] if file else ""), _YEAR.search(page.published)
     year = found[0] if found else ""
-    word = next((word for word in _words(title) if word not in _FUNCTION_WORDS and len(word) > 2 and word not in who), "")
+    word = next((word for word in _words(page.title) if word not in _FUNCTION_WORDS and len(word) > 2 and word not in who), "")
     name = f"{who}{year}{word}"
-    return f"{name if name[:1].isalpha() else f's{name}'}-{digest_of(url.encode('utf-8', 'replace'))[:tail]}"
+    return f"{name if name[:1].isalpha() else f's{name}'}-{digest_of(page.url.encode('utf-8', 'replace'))[:tail]}"
 
 
 def _words(text: str) -> list[str]:

@@ -31,7 +31,7 @@ from pipeline.domain.events.upkeep_events import Rated, Ratings
 from pipeline.domain.page_choice_and_findings import disputed_facts, news_of, open_gaps, shown_sources
 from pipeline.domain.research_values import Cost, Fact, Sentence, minus, total
 from pipeline.domain.session import state_of, summary_of
-from pipeline.domain.session_state import SessionState, workers_in_order
+from pipeline.domain.session_state import SessionState, outcome_of, workers_in_order
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import TalkState, Turn, read_talk
 from pipeline.errors import LogError, LogUnreadable
@@ -50,24 +50,6 @@ LONGEST_ANSWER = 320  # characters
 ON_HOME = 120  # characters of a text on Home, which is read on a phone
 _SHORT = 50  # characters of a sentence that says too little alone: "It depends." is followed by the next
 _MOST_NEWS = 2  # new facts that a digest shows; the rest is counted
-
-
-@dataclass(frozen=True, slots=True)
-class Cite:
-    """A citation in a report: the source's address, the fact's id, and the sign shown, e.g. ``²ᵃ``; "" for the source's title."""
-
-    url: str
-    fact: str
-    sign: str
-
-
-@dataclass(frozen=True, slots=True)
-class CitedText:
-    """A sentence of a report with its citations. ``prose``: written, not a quoted passage."""
-
-    text: str
-    cites: tuple[Cite, ...]
-    prose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +90,8 @@ class News:
 class Reading:
     """What one session learnt from one source. ``number`` is the source's in the report, 0 if it is not cited there.
 
-    ``facts`` have their claim only if the quote bears it. By id, the report cites some (``cited``), another source denies some
-    (``disputed``), and on some the report's answer rests (``answering``).
-    ``shown``: the source has a note because of the session.
+    ``facts`` have their claim only if the quote bears it. By id, the report cites some (``cited``), and another source denies
+    some (``disputed``). ``shown``: the source has a note because of the session.
     """
 
     page: e.PageRead
@@ -118,7 +99,6 @@ class Reading:
     facts: tuple[Fact, ...]
     cited: tuple[str, ...]
     disputed: tuple[str, ...]
-    answering: tuple[str, ...]
     shown: bool = True
 
 
@@ -127,7 +107,8 @@ class Card(Summary):
     """A session as other notes show it. ``report_path`` is "" without a report.
 
     A question that its sources do not answer has a note in place of its report.
-    ``answer`` is the report's first sentence that says enough, ``disputed`` whether a source denies it, ``news`` is what changed
+    ``answer`` is the report's first sentence that says enough, ``disputed`` whether a source denies it, ``answering`` are the ids
+    of the facts on which the whole answer rests, ``news`` is what changed
     (None for the first report on a question), ``open`` the questions left open, ``cited`` the addresses of the report's sources.
     ``read`` are the pages that the session read, in order. ``workers`` has the path of each worker's note by the worker's id;
     without a model there is none: the session's note shows its workers too. ``last_event`` is the id of the event of ``version``.
@@ -145,7 +126,8 @@ class Card(Summary):
     session_path: str
     report_path: str
     workers: Mapping[str, str]
-    answer: CitedText | None = None
+    answer: Sentence | None = None
+    answering: frozenset[str] = frozenset()
     disputed: bool = False
     disagreements: int = 0
     news: News | None = None
@@ -177,7 +159,7 @@ def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
     """Return the card of a session that began."""
     report, summary, judged = state.report, summary_of(state), state.config.has_model
     named_by = (state.query, state.id, state.started_at, state.names)
-    answer, facts = _answer(state, report.summary) if report and report.summary else (None, ())
+    answer = _answer(state, report.summary) if report and report.summary else None
     names = {worker.id: state.perspectives[worker.perspective_id].name for worker in workers_in_order(state) if judged}
     unknowns = () if state.status == "not-found" else report.unknowns if report else open_gaps(state)
     return Card(
@@ -191,7 +173,8 @@ def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
         },
         lacks=report.lacks if report and report.outcome == "passages" else "",
         answer=answer,
-        disputed=not disputed_facts(state).isdisjoint(facts),
+        answering=frozenset(name for sentence in (report.summary if report else ()) for name in sentence.facts),
+        disputed=answer is not None and not disputed_facts(state).isdisjoint(answer.facts),
         disagreements=len(report.contradictions) if report and judged else 0,
         news=_news(state) if report else None,
         open=tuple(gap.question for gap in unknowns),
@@ -201,38 +184,28 @@ def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
     )
 
 
-def _answer(state: SessionState, summary: Sequence[Sentence]) -> tuple[CitedText, list[str]]:
-    """Return the answer of a summary of at least one sentence, and the facts that it cites.
+def _answer(state: SessionState, summary: Sequence[Sentence]) -> Sentence:
+    """Return the answer of a summary of at least one sentence, on one line, with the known facts that it cites.
 
     Of written text it is the first sentence that says enough by itself; without a model the beginning of the best passage, after
     the heading that it is under, which may be the term that it defines.
     """
     first = next((sentence for sentence in summary if sentence.facts), summary[0])  # what cites nothing answers nothing
-    facts = [name for name in dict.fromkeys(first.facts) if name in state.facts]
-    numbers = numbers_of(state)
-    cites = tuple(Cite(state.facts[name].url, name, sign) for name, sign in signs(state, facts, numbers))
-    sections = state.report.sections if state.report else ()
-    if not any(paragraph.kind == "prose" for section in sections for paragraph in section.paragraphs):
+    facts = tuple(name for name in dict.fromkeys(first.facts) if name in state.facts)
+    if outcome_of(state) == "passages":
         heading = one_line(state.facts[facts[0]].heading, 60) if facts else ""  # a definition without its term says little
-        return CitedText(one_line(": ".join(filter(None, (heading, flat(first.text)))), LONGEST_ANSWER), cites), facts
+        return Sentence(text=one_line(": ".join(filter(None, (heading, flat(first.text)))), LONGEST_ANSWER), facts=facts)
     said, *others = split_sentences(" ".join(first.text.split())) or [first.text]
     while others and (len(said) < _SHORT or said.endswith(":")):
         said = f"{said} {others.pop(0)}"
-    return CitedText(one_line(said, LONGEST_ANSWER), cites, prose=True), facts
+    return Sentence(text=one_line(said, LONGEST_ANSWER), facts=facts)
 
 
-def numbers_of(state: SessionState) -> dict[str, int]:
-    """Return the number that the report gives to each source, by address."""
-    return {reference.url: reference.number for reference in state.report.references} if state.report else {}
-
-
-def signs(state: SessionState, facts: Sequence[str], numbers: dict[str, int]) -> list[tuple[str, str]]:
-    """Return known facts with the signs that cite them, "" for a source without a number; quotes of one source have letters."""
-    found = [numbers.get(state.facts[name].url, 0) for name in facts]
+def signs(facts: Sequence[Fact], numbers: Mapping[str, int]) -> list[str]:
+    """Return the signs that cite facts, e.g. ``²ᵃ``; "" for a source without a number. Quotes of one source have letters."""
+    found = [numbers.get(fact.url, 0) for fact in facts]
     places = [found[:place].count(number) if found.count(number) > 1 else -1 for place, number in enumerate(found)]
-    return [
-        (name, superscript(number, place) if number else "") for name, number, place in zip(facts, found, places, strict=True)
-    ]
+    return [superscript(number, place) if number else "" for number, place in zip(found, places, strict=True)]
 
 
 def said_by(state: SessionState, fact: Fact) -> str:
@@ -268,7 +241,6 @@ def _readings(state: SessionState) -> Iterator[Reading]:
     """A session's readings, one for each page in order."""
     shown, disputed = shown_sources(state), disputed_facts(state)
     references = {entry.url: entry for entry in state.report.references} if state.report else {}
-    answering = {name for sentence in (state.report.summary if state.report else ()) for name in sentence.facts}
     borne = (fact if state.bears_claim(fact) else fact.model_copy(update={"claim": ""}) for fact in state.facts.values())
     by_url = grouped((fact.url, fact) for fact in borne)
     for page in state.pages.values():
@@ -279,7 +251,6 @@ def _readings(state: SessionState) -> Iterator[Reading]:
             facts=tuple(facts),
             cited=reference.facts if reference else (),
             disputed=tuple(fact.id for fact in facts if fact.id in disputed),
-            answering=tuple(fact.id for fact in facts if fact.id in answering),
             shown=page.url in shown,
         )
 
@@ -327,11 +298,6 @@ class LoadedSession:
     def is_disputed(self, facts: Iterable[str]) -> bool:
         """Tell whether another source denies one of these facts."""
         return not disputed_facts(self.state).isdisjoint(facts)
-
-
-def key_of(page: e.PageRead) -> str:
-    """Return a source's key, which derives from its first reading, that of ``page``."""
-    return note.citekey(page.url, page.title, page.author, page.published)
 
 
 def readings_by_url(cards: Iterable[Card]) -> dict[str, list[tuple[Card, Reading]]]:

@@ -36,7 +36,7 @@ from pipeline.vault.output.escaping import SIGNS, WIKILINK, address, inert, link
 from pipeline.vault.output.passage_markdown import flat
 from pipeline.vault.output.templates import shipped
 from pipeline.vault.output.user_text import BOX
-from pipeline.vault.read_model import key_of, readings_by_url, stored_cards
+from pipeline.vault.read_model import readings_by_url, stored_cards
 
 _LONG_TAIL = 12  # hex digits of an address, where shorter ends of two keys are equal
 _DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
@@ -89,11 +89,11 @@ def cited_sources(state_dir: Path, session: str = "") -> tuple[CitedSource, ...]
             one.model_copy(update={"quote": flat(one.quote), "heading": one_line(one.heading, 200)}) for one in quotes.values()
         )
         title = one_line(page.title.strip() or first.title, 500) or page.url
-        found.append(CitedSource(key_of(first), page, title, citing[-1].number if session else 0, tuple(cited)))
+        found.append(CitedSource(citekey(first), page, title, citing[-1].number if session else 0, tuple(cited)))
     counts = Counter(source.key for source in found)
     for place, one in enumerate(found):  # sources whose keys happen to be equal get longer ones
         if counts[one.key] > 1:
-            tail = citekey(one.page.url, tail=_LONG_TAIL).rpartition("-")[2]
+            tail = citekey(one.page, tail=_LONG_TAIL).rpartition("-")[2]
             found[place] = replace(one, key=f"{one.key.rpartition('-')[0]}-{tail}")
     return tuple(sorted(found, key=lambda source: (source.number, source.key)))
 

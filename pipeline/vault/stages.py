@@ -150,9 +150,8 @@ class Build:
             is_new = rating != (self._decisions.ratings.of(card.query_id, note) or "") and bool(rating or note in places.known)
             if is_new:
                 yield NoteRated.model_validate({"note": note, "rating": rating, "query_id": card.query_id})
-            answering = {name for one in card.read for name in one.answering}
             for fact in (fact for one in card.read for fact in one.facts):
-                said = boxes.get(block_id(fact.id), rating if is_new and fact.id in answering else None)
+                said = boxes.get(block_id(fact.id), rating if is_new and fact.id in card.answering else None)
                 if said is not None and said != self._decisions.ratings.of(card.query_id, fact.id):
                     given = {"note": note, "rating": said, "query_id": card.query_id, "fact": fact.id, "url": fact.url}
                     yield NoteRated.model_validate(given)
@@ -250,7 +249,7 @@ class Build:
         The newest come first. What waits for the next build is not entered, so that it is due then.
         """
         known, all_are_due = self.kept.made(), self._identity.was_rearranged
-        altered = {file.owner for file in filter(None, map(self.kept.files.find, self._drift.files))}
+        altered = {owner for path, owner in self.kept.files.all().items() if path in self._drift.files}
         self._made: dict[str, str] = {}
         self._waits, ends = False, monotonic() + _FIRST_S
         for part in reversed(self._parts):
@@ -290,7 +289,7 @@ class Build:
     def _record(self, stale: set[str], writer: VaultWriter, own: Sequence[str]) -> BuildReport:
         """Keep what is done and what is left to do; return the report. In a person's ``own`` files links were changed."""
         left = stale - writer.left.keys()
-        is_done = not left and not self._waits and not self._values.problems and not writer.problems and not writer.refused
+        is_done = not left and not self._waits and not self._values.problems and not writer.problems
         to_do = (self.kept.made().keys() - {part.owner for part in self._parts}) | {fresh.owner for fresh in writer.refused}
         self.kept.put("made", self._made.items())
         self.kept.drop("made", "owner", to_do)

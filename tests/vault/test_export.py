@@ -44,16 +44,16 @@ TEXT = st.text(max_size=30)
     ],
 )
 def test_a_key_names_who_when_and_what(given_: tuple[str, str, str, str], key: str) -> None:
-    assert citekey(*given_).rpartition("-")[0] == key
+    assert citekey(read(*given_)).rpartition("-")[0] == key
 
 
 @given(url=TEXT, title=TEXT, author=TEXT, published=TEXT)
 def test_every_program_takes_a_key(url: str, title: str, author: str, published: str) -> None:
-    assert re.fullmatch(r"[a-z][a-z0-9]*-[0-9a-f]{4}", citekey(url, title, author, published))
+    assert re.fullmatch(r"[a-z][a-z0-9]*-[0-9a-f]{4}", citekey(read(url, title, author, published)))
 
 
 def test_sources_whose_keys_are_equal_are_told_apart(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.vault.report_export.key_of", lambda _readings: "same-0000")
+    monkeypatch.setattr("pipeline.vault.report_export.citekey", lambda page, tail=0: f"same-{page.url if tail else ''}")
     sources = cited_sources(place.state)
     assert len({source.key for source in sources}) == len(sources) > 1
     assert all(source.key.startswith("same-") for source in sources)
@@ -63,11 +63,11 @@ def quote(text: str, heading: str = "") -> Fact:
     return Fact(id="ab12", quote=text, claim="", heading=heading, url="https://a.example/p", digest="")
 
 
-def read(url: str, author: str = "", published: str = "") -> PageRead:
-    return PageRead(url=url, title="", digest="", characters=1, author=author, published=published, at="2026-11-21T02:15:00.000Z")
+def read(url: str, title: str, author: str, published: str) -> PageRead:
+    return PageRead(url=url, title=title, author=author, published=published, digest="", characters=1, at="2026-11-21T02:15:00Z")
 
 
-GLASS = read("https://a.example/glass?x=1&y=2", "Ada Quill; Reed, Bo", "2024-05-01")
+GLASS = read("https://a.example/glass?x=1&y=2", "", "Ada Quill; Reed, Bo", "2024-05-01")
 WEB = CitedSource("quill2024glass-1a2b", GLASS, "Glass & time: 100% {slow}_flow", 0, (quote("Never."),))
 
 
@@ -82,7 +82,7 @@ def bibliography(items: list[dict[str, Any]]) -> list[str]:
 @given(title=TEXT, author=TEXT, published=st.one_of(TEXT, st.sampled_from(["2024", "2024-05", "May 2024"])))
 @settings(deadline=None, max_examples=60)
 def test_whatever_a_page_calls_itself_its_item_is_read(title: str, author: str, published: str) -> None:
-    page = read(WEB.page.url, author, published)
+    page = read(WEB.page.url, "", author, published)
     source = replace(WEB, title=title or "x", page=page, quotes=(quote(title, author),))
     items = references([source])
     assert len(bibliography(items)) == 1

@@ -22,7 +22,7 @@ from pipeline.text.cleaning import name_slug, one_line
 from pipeline.text.humanize import bill, duration
 from pipeline.text.times import timestamp
 from pipeline.vault.note import HOME, View, grouped
-from pipeline.vault.notes.parts import best_link, cited, properties_of, topic_links, topic_path
+from pipeline.vault.notes.parts import answer_of, best_link, properties_of, topic_links, topic_path
 from pipeline.vault.output.escaping import Inert, Link, sentence
 from pipeline.vault.output.templates import shipped
 from pipeline.vault.output.writer import GeneratedFile
@@ -147,7 +147,7 @@ def entry_of(model: VaultModel, card: Card, new: New | None = None, longest: int
         "new": list(also),
         "also": also,
         "outcome": status_words(card.outcome),
-        "first": cited(model, replace(card.answer, text=one_line(card.answer.text, longest))) if card.answer else None,
+        "first": answer_of(model, card, longest),
         "standing": standing_words(card),
         "news": news_words(card),
         "open": card.open,

@@ -21,7 +21,7 @@ from pipeline.vault.note import OWN_CLASS, Kind, View, block_id
 from pipeline.vault.output.escaping import Inert, Link, address, before_space, fenced, inert, linked_host, plain, superscript
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.passage_markdown import flat, prose
-from pipeline.vault.read_model import LONGEST_ANSWER, Card, CitedText, LoadedSession, VaultModel, numbers_of, signs
+from pipeline.vault.read_model import LONGEST_ANSWER, Card, LoadedSession, VaultModel, signs
 
 Own = Mapping[str, Property | Link | None]  # the properties of one kind of notes
 _UNSOURCED = {"bridge": "no source", "beyond": "from the model's general knowledge"}
@@ -172,10 +172,15 @@ def address_words(url: str, language: str = translations.ENGLISH) -> str:
     return translations.label("{path} in your documents", language, path=path_of(url)) if url.startswith(DOCUMENTS) else url
 
 
-def cited(model: VaultModel, sentence: CitedText) -> Said:
-    """Return a card's sentence with its citations as links."""
-    links = (quote_link(model.sources[cite.url], cite.fact, cite.sign) for cite in sentence.cites)
-    return Said(prose(sentence.text) if sentence.prose else sentence.text, tuple(links))
+def answer_of(model: VaultModel, card: Card, longest: int) -> Said | None:
+    """Return a card's answer in at most ``longest`` characters, with its citations as links; None without one."""
+    if card.answer is None:
+        return None
+    by_id = {fact.id: fact for reading in card.read for fact in reading.facts}
+    facts, text = [by_id[name] for name in card.answer.facts], one_line(card.answer.text, longest)
+    cites = zip(facts, signs(facts, {reading.page.url: reading.number for reading in card.read}), strict=True)
+    links = (quote_link(model.sources[fact.url], fact.id, sign) for fact, sign in cites)
+    return Said(text if card.outcome == "passages" else prose(text), tuple(links))
 
 
 def asked_rows(model: VaultModel, turns: Iterable[Turn], noted: Iterable[str]) -> Iterator[View]:
@@ -202,12 +207,14 @@ class Citer:
 
     The words of such a link are superscript digits. The words of a wikilink cannot contain a bracket, brackets around one
     read as a third bracket, and an HTML ``<sup>`` keeps Obsidian from making the link; superscript digits are
-    plain text to every reader, in running text, in tables and in properties alike.
+    plain text to every reader, in running text, in tables and in properties alike. ``numbers`` are those that the report gives
+    to its sources, by address.
     """
 
     def __init__(self, loaded: LoadedSession) -> None:
         self._sources, self._loaded, self._language = loaded.beside.sources, loaded, loaded.language
-        self._state, self._numbers = loaded.state, numbers_of(loaded.state)
+        self._state, report = loaded.state, loaded.state.report
+        self.numbers = {reference.url: reference.number for reference in report.references} if report else {}
 
     def paragraphs(self, paragraphs: tuple[Paragraph, ...]) -> tuple[Block, ...]:
         """Return the paragraphs' sentences, or their passages, with their citations; of a report, section after section.
@@ -266,9 +273,9 @@ class Citer:
             if fact is None:
                 yield self.sentence(sentence)
                 continue
-            mine, page = self._numbers.get(fact.url, 0), self._state.pages.get(fact.url)
+            mine, page = self.numbers.get(fact.url, 0), self._state.pages.get(fact.url)
             known = [self._state.facts[name] for name in reversed(sentence.facts[1:]) if name in self._state.facts]
-            others = {self._numbers.get(other.url, 0): other.id for other in known}
+            others = {self.numbers.get(other.url, 0): other.id for other in known}
             yield Said(
                 sentence.text,
                 (self.citation(fact.id),) if mine else (),
@@ -298,8 +305,9 @@ class Citer:
     def sentence(self, sentence: Sentence, *, is_code: bool = False) -> Said:
         """Return a sentence with one citation for each fact; several quotes of one source are told apart by letters."""
         known = [name for name in dict.fromkeys(sentence.facts) if name in self._state.facts]
-        facts = signs(self._state, known, self._numbers)
-        marks = {name: quote_link(self._sources[self._state.facts[name].url], name, sign) for name, sign in facts}
+        facts = [self._state.facts[name] for name in known]
+        cites = zip(facts, signs(facts, self.numbers), strict=True)
+        marks = {fact.id: quote_link(self._sources[fact.url], fact.id, sign) for fact, sign in cites}
         said, denied = sentence.text.strip(), [name for name in known if self._loaded.is_disputed([name])]
         is_label = said.endswith((":", "：", ":**")) or (said.startswith("**") and said.find("**", 2) == len(said) - 2)
         return Said(
@@ -316,7 +324,7 @@ class Citer:
     def citation(self, fact_id: str) -> Link:
         """Return the link to a fact's quote, shown as its source's number in the report; if it is not cited, as its title."""
         url = self._state.facts[fact_id].url
-        number = self._numbers.get(url, 0)
+        number = self.numbers.get(url, 0)
         return quote_link(self._sources[url], fact_id, superscript(number) if number else "")
 
     def disagreements(self, pairs: Iterable[Contradiction]) -> list[View]:

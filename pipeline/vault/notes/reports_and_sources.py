@@ -23,12 +23,12 @@ from pipeline.text.addresses import DOCUMENTS, path_of
 from pipeline.text.cleaning import one_line
 from pipeline.text.ranking import page_origin
 from pipeline.text.words import language_code, words
-from pipeline.vault.note import OF_PAGE, View, block_id, grouped
+from pipeline.vault.note import OF_PAGE, View, block_id, citekey, grouped
 from pipeline.vault.notes import parts
 from pipeline.vault.output.escaping import Inert, Link, file_address, inert, linked_host, plain, web_address
 from pipeline.vault.output.passage_markdown import blocks_of, cells, claim_beside, is_plain, prose, statement
 from pipeline.vault.output.writer import GeneratedFile
-from pipeline.vault.read_model import Card, LoadedSession, Reading, key_of, numbers_of, said_by
+from pipeline.vault.read_model import Card, LoadedSession, Reading, said_by
 
 _EMPTY = ReportGenerated(title="", summary=(), sections=(), references=())
 _WORDS = 6  # at each end of a quote that a browser looks for
@@ -49,7 +49,6 @@ def session_note(loaded: LoadedSession) -> GeneratedFile:
         "archived": loaded.beside.archived or None,
     }
     properties = parts.session_properties(loaded, "session", f"Session: {state.query}", own, state.started_at)
-    failures = sorted(state.failures.values(), key=lambda failure: (failure.at, failure.step))
     view = {
         "title": state.query,
         "waiting": state.waiting,
@@ -59,7 +58,7 @@ def session_note(loaded: LoadedSession) -> GeneratedFile:
         "later": loaded.beside.later,
         "diagram": tuple(_diagram(state)),
         "perspectives": [worker_view(loaded, node) for node in search_nodes(state)],
-        "failures": [{"what": _step_words(state, one.step), "failure": one} for one in failures],
+        "failures": [{"what": _step_words(state, one.step), "failure": one} for one in state.failures.values()],
         "gaps": open_gaps(state),
         "started_at": state.started_at,
         "pruned": bool(state.pruned),
@@ -266,11 +265,10 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
     state, found = loaded.state, loaded.state.changes
     if found is None or loaded.card.news is None:
         return None
-    numbered = numbers_of(state)
 
     def stated(name: str) -> View:
         fact: Fact = state.facts[name]
-        place = citer.citation(name) if fact.url in numbered else parts.page_place(loaded, fact.url, block=block_id(name))
+        place = citer.citation(name) if fact.url in citer.numbers else parts.page_place(loaded, fact.url, block=block_id(name))
         return {"text": said_by(state, fact), "place": place}
 
     def stated_before(fact: Fact) -> View:
@@ -309,12 +307,11 @@ def source_note(
     It links to its ``file`` of the user's; ``gone``: that was deleted or moved. A quote that several sessions found is not said
     to be of one whose report is ``hidden``.
     """
-    by_start = sorted(readings, key=lambda one: (one[0].started_at, one[0].id))
     page, origin, first, title = readings[-1][1].page, page_origin(url), readings[0][1].page, place.label
     web = "" if url.startswith(DOCUMENTS) or "pdf" in page.media_type else web_address(page.final_url or url)
     said = (fact.quote for _, reading in readings for fact in reading.facts)
-    language = language_code(by_start[0][0].query, *said)
-    seen = [one for one in by_start if one[0].id not in hidden] or by_start
+    language = language_code(readings[0][0].query, *said)
+    seen = [one for one in readings if one[0].id not in hidden] or readings
     finds = grouped((fact.id, (card, reading, fact)) for card, reading in seen for fact in reading.facts)
     citing = grouped((card.query_id or card.id, (card, reading)) for card, reading in seen if reading.number)  # by question
     latest_first = sorted(finds.values(), key=lambda found: (found[-1][0].started_at, found[-1][0].id), reverse=True)
@@ -354,7 +351,7 @@ def source_note(
         "versions": versions,
     }
     properties = parts.properties_of("source", title, own, created=first.at, language=language)
-    properties["aliases"] = (plain(title), key_of(first))
+    properties["aliases"] = (plain(title), citekey(first))
     view = {
         "title": title,
         "address": file_address(file, words) if file else inert(path_of(url)) if gone else parts.place_of(url, language=language),
