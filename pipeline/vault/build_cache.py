@@ -67,20 +67,6 @@ class BuildReport:
     found: Mapping[str, Folder] = field(default_factory=dict, compare=False, repr=False)
 
 
-class BuiltFile(NamedTuple):
-    """A file of the vault as the last build left it.
-
-    ``owner`` is what it was made for (see ``stages``), ``digest`` the digest of all its bytes, "" if a person's text is among
-    them; ``mtime`` is in nanoseconds.
-    """
-
-    path: str
-    owner: str
-    digest: str
-    size: int
-    mtime: int
-
-
 def markdown_files(vault: Path) -> Iterator[tuple[str, Look]]:
     """Yield path and look of each Markdown file of a vault that is neither hidden nor in the attic."""
     for folder, content in all_folders(vault, aside=(ATTIC,)):
@@ -104,22 +90,21 @@ class Files(Manifest):
         """Return the owner of every file, by path."""
         return dict(self._base.execute("SELECT path, owner FROM files"))
 
-    def find(self, path: str) -> BuiltFile | None:
-        """Return what is stored about a file."""
-        select = "SELECT path, owner, digest, size, mtime FROM files WHERE path = ?"
-        row = self._base.execute(select, (path,)).fetchone()
-        return BuiltFile(*row) if row else None
+    def digest(self, path: str) -> str | None:
+        """Return the digest of a file as the last build left it, "" if a person's text is in it; None if it made none there."""
+        row = self._base.execute("SELECT digest FROM files WHERE path = ?", (path,)).fetchone()
+        return row[0] if row else None
 
-    def put(self, file: BuiltFile) -> None:
-        """Store a file as the build left it."""
-        row = (file.path, file.owner, "", "", "[]", *file[2:])
+    def put(self, path: str, owner: str, digest: str, look: Look) -> None:
+        """Store a file as the build left it, by what it was made for (see ``stages``)."""
+        row = (path, owner, "", "", "[]", digest, *look)
         self._base.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
 
 class KnownNote(NamedTuple):
     """A note as the last build left it.
 
-    ``canonical`` is the path that the log gives it, ``path`` where it is ("" if it is hidden), ``owner`` as in ``BuiltFile``.
+    ``canonical`` is the path that the log gives it, ``path`` where it is ("" if it is hidden), ``owner`` what it is made for.
     """
 
     id: str

@@ -100,15 +100,14 @@ class Places:
     """Where the notes of the vault are, by their ids, before anything is written; hidden folders are left out.
 
     The vault is looked through if it ``drifted``, that is if some folder is not as the last build left it. ``known`` are the
-    notes as that left them, ``found`` the paths of each, sorted, ``tops`` the vault's folders.
+    notes as that left them, ``found`` the paths of each, sorted.
     """
 
     def __init__(self, kept: Kept, tree: Tree, *, drifted: bool) -> None:
         self._tree, self.known, pairs = tree, kept.notes(), list[tuple[str, str]]()
-        self.looked, self.tops, self._fresh = drifted, set[str](), set[str]()
+        self.looked, self._fresh = drifted, set[str]()
         ids = {note.path: note.id for note in self.known.values() if note.path}
         for folder, content in all_folders(tree.root, aside=(ATTIC,)) if self.looked else ():
-            self.tops.add(folder.partition("/")[0])
             looks = kept.files.looks_in(folder)
             for name, look in content.files.items():
                 path = f"{folder}/{name}" if folder else name
@@ -154,7 +153,7 @@ class Identity:
         self, decisions: Decisions, kept: Kept, tree: Tree, notes: Iterable[KnownNote], places: Places, stones: Tombstones
     ) -> None:
         self._decisions, self._kept, self._tree, self._stones = decisions, kept, tree, stones
-        self._known, self._found, self._tops = places.known, places.found, places.tops
+        self._known, self._found = places.known, places.found
         self._before = {name: note for name, note in places.known.items() if not self._is_past(name)}
         self._notes = {one.id: one._replace(path=self._before.get(one.id, one).path) for one in notes}
         self.drafts: list[EventBase] = list(self._decided()) if places.looked else []
@@ -202,7 +201,7 @@ class Identity:
                 yield NoteMoved(note=note.id, path=next((path for path in places if path.rpartition("/")[2] == name), places[0]))
                 continue
             top, slash, _ = note.path.partition("/")
-            with_folder = note.canonical.startswith(f"{top}/") and top not in self._tops  # it comes back, as the home note does
+            with_folder = note.canonical.startswith(f"{top}/") and self._tree.look(top) is None  # it comes back, as Home does
             if wanted and slash and not is_lost and not with_folder and note.id in self._notes:
                 with suppress(Obstacle):  # what is behind a link, or may not be read, is not gone
                     if self._tree.state(note.path) is None:
@@ -325,8 +324,8 @@ def relink(tree: Tree, files: Files, links: Mapping[str, str]) -> Iterator[str]:
     as when Obsidian renames a note.
     """
     for path, _ in [*markdown_files(tree.root)] if links else ():
-        data, made = _bytes_of(tree, path), files.find(path)
-        if links.keys().isdisjoint(targets_of(as_text(data))) or (made and made.digest == digest_of(data)):
+        data, made = _bytes_of(tree, path), files.digest(path)
+        if links.keys().isdisjoint(targets_of(as_text(data))) or made == digest_of(data):
             continue
         tree.write(path, as_bytes(relinked(as_text(data), links.get)), durable=True)
         if made is None:

@@ -152,8 +152,7 @@ def web_address(url: str) -> str:
     if parts.scheme not in {"http", "https"} or not _HOST.fullmatch(host) or "@" in parts.netloc:
         return ""
     place = f"{parts.scheme}://{host}" + (f":{port}" if port else "")
-    tail = _encoded(parts.path) + _encoded(parts.query, "?") + _encoded(parts.fragment, "#")
-    return place + tail
+    return place + _encoded(parts.path) + _encoded(parts.query, "?") + _encoded(parts.fragment, "#")
 
 
 def linked_host(url: str) -> str:

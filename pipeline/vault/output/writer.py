@@ -15,7 +15,7 @@ from time import sleep
 
 from pipeline.system.manifest import Look, Obstacle, Tree
 from pipeline.text.cleaning import digest_of
-from pipeline.vault.build_cache import ATTIC, BuiltFile, Files
+from pipeline.vault.build_cache import ATTIC, Files
 from pipeline.vault.note import ID, View
 from pipeline.vault.output import user_text
 from pipeline.vault.output.frontmatter import Property
@@ -120,9 +120,9 @@ class VaultWriter:
         self.refused.append(fresh)
 
     def _put_note(self, fresh: GeneratedFile) -> None:
-        made, state, data = self._files.find(fresh.path), self._tree.state(fresh.path), fresh.data()
+        state, data = self._tree.state(fresh.path), fresh.data()
         disk = self._read(fresh.path)
-        is_as_made = disk in (None, data) or (made is not None and made.digest == digest_of(disk or b""))
+        is_as_made = disk in (None, data) or self._is_as_made(fresh.path, disk or b"")
         if is_as_made and not fresh.doubles and not fresh.former:  # nothing of a person is in it
             self._leave(fresh, data, state if disk == data else None)
             return
@@ -139,6 +139,9 @@ class VaultWriter:
             self.united[path] = fresh.path
         for path in fresh.former:
             self._remove(path)
+
+    def _is_as_made(self, path: str, data: bytes) -> bool:
+        return self._files.digest(path) == digest_of(data)
 
     def _read(self, path: str) -> bytes | None:
         """What a note has, None if there is none; an editor empties it before it writes it, for far less than 0.1 s."""
@@ -165,13 +168,13 @@ class VaultWriter:
 
         Of a file with git's conflict marks both sides count.
         """
-        made, texts = self._files.find(path), sides(as_text(data))
+        texts = sides(as_text(data))
         try:
             versions = [user_text.parse(text) for text in texts]
         except ValueError as error:
             self._refuse(fresh, f"{error}; {_LEFT}")
             return None
-        if made is None and not all(version.is_ours for version in versions):
+        if self._files.digest(path) is None and not all(version.is_ours for version in versions):
             self._refuse(fresh, "this program did not write the file that is there; rename or move it and build again")
             return None
         additions = united(*(user_text.kept(version, fresh.properties) for version in versions))
@@ -179,7 +182,7 @@ class VaultWriter:
             known = {letters for version in versions for letters in each(version.lines)}
             edited = [not known.issuperset(each(letters_of(version.generated))) for version in versions]
         else:
-            untouched = (made is not None and made.digest == digest_of(data)) or versions[0].is_untouched
+            untouched = self._is_as_made(path, data) or versions[0].is_untouched
             edited = [not untouched and fresh.data(additions) != data]
         for text in compress(texts, edited):
             self._set_aside(fresh.path, as_bytes(text))
@@ -190,13 +193,13 @@ class VaultWriter:
         if state is None:
             self.written.append(fresh.path)
             state = Look(0, 0) if self._dry else self._tree.write(fresh.path, data, durable=mixed)
-        self._files.put(BuiltFile(fresh.path, fresh.owner, "" if mixed else digest_of(data), *state))
+        self._files.put(fresh.path, fresh.owner, "" if mixed else digest_of(data), state)
         self.left[fresh.path] = state
 
     def _put_plain(self, fresh: GeneratedFile) -> None:
         """What a person changed stays, such as a table with Obsidian's own tools; but nobody edits a picture."""
-        data, disk, made = fresh.data(), self._tree.read(fresh.path), self._files.find(fresh.path)
-        is_ours = disk is None or disk == data or _is_signed(disk) or (made and made.digest == digest_of(disk))
+        data, disk = fresh.data(), self._tree.read(fresh.path)
+        is_ours = disk is None or disk == data or _is_signed(disk) or self._is_as_made(fresh.path, disk)
         state = self._tree.state(fresh.path)
         if is_ours or fresh.path.endswith(".svg"):
             self._leave(fresh, data, state if disk == data else None)
@@ -230,8 +233,7 @@ class VaultWriter:
 
     def _was_edited(self, path: str, data: bytes) -> bool:
         """Return whether somebody edited a file since it was generated; a note that cannot be parsed counts as edited."""
-        made = self._files.find(path)
-        if made is not None and made.digest == digest_of(data):
+        if self._is_as_made(path, data):
             return False
         try:
             disk = user_text.parse(as_text(data))
