@@ -8,7 +8,7 @@ from pathlib import Path
 from pipeline.vault.notes.nights_and_home import WIDTH, digest_of, heading_of, html_of, nights_in, text_of
 from tests.commanding import said, workspace_in
 from tests.fakes import MemoryStore
-from tests.vault.builders import Failing, Story, a_store, night
+from tests.vault.builders import Story, a_store, night
 
 HARBOUR = "  - {query: How deep is the harbour?, id: harbour, mode: fast}\n"
 
@@ -56,9 +56,8 @@ def test_no_line_of_a_mail_is_too_long() -> None:
 
 
 def test_a_session_that_cannot_be_read_is_named() -> None:
-    store = Failing()
-    store.streams = a_store().streams
-    store.failing = "2026-11-28-power-cut-9c01"
+    store = a_store()
+    store.strike("2026-11-28-power-cut-9c01", lambda record: record._replace(data=b"{}"))
     text = _text(store)
     assert "Problems\n  - How does an append-only log survive a power cut?: its log" in text
     assert heading_of(digest_of(store, nights_in(store)[0])).endswith("1 answered, 1 failed, 1 unfinished")

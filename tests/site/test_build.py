@@ -219,18 +219,14 @@ def test_another_address_or_program_renders_each_page_again_and_so_does_who_is_a
     assert made.build().written == ()
 
 
-class Cut(BaseException):
-    """The end of a process."""
-
-
 def _cut(*_: object) -> None:
-    raise Cut
+    raise KeyboardInterrupt  # the end of a process
 
 
 def _amid(staged: stages.Staged) -> Any:
     staged.paths = random.Random(len(staged.paths)).sample(staged.paths, len(staged.paths) // 2)
     whole(staged)
-    raise Cut
+    _cut()
 
 
 whole = stages.Staged.put_in_place
@@ -245,7 +241,7 @@ CUTS: tuple[tuple[object, str, Callable[..., Any]], ...] = (
 def _cut_off(scratch: Scratch, number: int) -> None:
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(*CUTS[number])
-        with pytest.raises(Cut):
+        with pytest.raises(KeyboardInterrupt):
             scratch.build()
 
 

@@ -14,7 +14,6 @@ from pipeline.domain import research_values as v
 from pipeline.domain.events import night_events as n
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.events.stream_records import Kind, Record
 from pipeline.domain.session import ResearchSession, record_of, stamped
 from pipeline.domain.session_state import plan_of
 from pipeline.text.cleaning import digest_of
@@ -33,7 +32,7 @@ PAGES = ("https://logs.example/handbook", "corpus:crash-safety.md", "https://dis
 
 @dataclass
 class Scribe:
-    """Records events of one stream, a second apart."""
+    """Records events of one stream, a second apart; those of a session are guarded, those of a batch come before them."""
 
     store: MemoryStore
     id: str
@@ -46,20 +45,14 @@ class Scribe:
         self.session = ResearchSession(self.id)
 
     def note(self, *drafts: EventBase, run: str = "run-1") -> None:
+        is_batch = self.id.startswith("batch-")
         for draft in drafts:
             self.seconds += 1
-            at = f"{self.date}T02:{15 + self.seconds // 60:02d}:{self.seconds % 60:02d}.000Z"
-            event_id = f"{self.id}-{self.session.state.version + 1:04d}"
-            event = stamped(self.amend(draft), self.id, self.session.state.version + 1, run, event_id, at)
-            self.session.record(event)
-            self.store.append(self.id, [record_of(event)], event.version - 1)
-
-    def note_batch(self, *drafts: EventBase) -> None:
-        for version, draft in enumerate(drafts, start=1):
-            self.seconds += 1
-            at = f"{self.date}T02:00:{self.seconds:02d}.000Z"
-            event = stamped(draft, self.id, version, "run-b", f"{self.id}-{version}", at)
-            self.store.append(self.id, [record_of(event)], version - 1)
+            at = f"{self.date}T02:{(0 if is_batch else 15) + self.seconds // 60:02d}:{self.seconds % 60:02d}.000Z"
+            event = stamped(self.amend(draft), self.id, self.seconds, run, f"{self.id}-{self.seconds:04d}", at)
+            if not is_batch:
+                self.session.record(event)
+            self.store.append(self.id, [record_of(event)], self.seconds - 1)
 
 
 def changing(kind: type[EventBase], **update: object) -> Callable[[EventBase], EventBase]:
@@ -244,7 +237,7 @@ def night(store: MemoryStore, *stories: Story, date: str = "2026-11-21", say: Sa
         for story in stories
     ]  # fmt: skip
     after = max((name for name in store.marks(["batch"])), default="")
-    Scribe(store, f"batch-{date}t020000-ab12", date).note_batch(
+    Scribe(store, f"batch-{date}t020000-ab12", date).note(
         e.RunStarted(host="here", process=1, program="test"),
         n.BatchStarted(due=tuple(story.query_id for story in stories), archived=archived, after=after),
         n.QuerySkipped(query_id="other", query=say("Another question?"), reason=say("failed: no evidence")),
@@ -316,6 +309,17 @@ class Workplace:
     def leading_nowhere(self) -> list[tuple[str, str]]:
         return leading_nowhere({path: data.decode("utf-8", "replace") for path, data in self.files().items()})
 
+    def moved(self, note: Path, to: str, *, by_obsidian: bool = False) -> Path:
+        """Move a note as a file manager does, or as Obsidian does, which changes the links to it in all notes."""
+        target = self.vault / to
+        target.parent.mkdir(parents=True, exist_ok=True)
+        note.rename(target)
+        old, new = (path.relative_to(self.vault).as_posix().removesuffix(".md").encode() for path in (note, target))
+        for file in self.vault.rglob("*.md") if by_obsidian else ():
+            if file.is_file() and "attic" not in file.parts and b"[[" + old in (data := file.read_bytes()):
+                file.write_bytes(re.sub(rb"\[\[" + re.escape(old) + rb"(?=[#|\\\]])", lambda _found: b"[[" + new, data))
+        return target
+
     def note(self, start: str) -> Path:
         return next(
             path for path in sorted(self.vault.rglob("*.md")) if path.relative_to(self.vault).as_posix().startswith(start)
@@ -329,26 +333,10 @@ def built(root: Path, store: MemoryStore, templates: Path = TEMPLATES) -> Workpl
     return place
 
 
-def changed_templates(folder: Path) -> Path:
-    """A copy of the templates that a test may change."""
-    shutil.copytree(TEMPLATES, folder)
-    return folder
-
-
 def change(file: Path, old: str, new: str, *, count: int = -1) -> None:
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new, count))
-
-
-def move(vault: Path, note: Path, target: Path, *, by_obsidian: bool = False) -> None:
-    """Move a note as a file manager does, or as Obsidian does, which changes the links to it in all notes."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    note.rename(target)
-    old, new = (path.relative_to(vault).as_posix().removesuffix(".md").encode() for path in (note, target))
-    for file in vault.rglob("*.md") if by_obsidian else ():
-        if file.is_file() and "attic" not in file.parts and b"[[" + old in (data := file.read_bytes()):
-            file.write_bytes(re.sub(rb"\[\[" + re.escape(old) + rb"(?=[#|\\\]])", lambda _found: b"[[" + new, data))
 
 
 def write_into(note: Path, words: str) -> None:
@@ -365,18 +353,3 @@ def afresh(place: Workplace, folder: Path) -> dict[str, bytes]:
     """What a build from nothing makes of the same log and templates."""
     shutil.rmtree(folder, ignore_errors=True)
     return built(folder, place.store, place.templates).files()
-
-
-class Failing(MemoryStore):
-    """A store one of whose sessions has an event that cannot be read, unlike its outline."""
-
-    failing = ""
-
-    def marks(self, kinds: Sequence[Kind] = ("session", "batch")) -> Mapping[str, str]:
-        return {name: f"{mark}?{self.failing == name}" for name, mark in super().marks(kinds).items()}
-
-    def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
-        found = super().load(session_id, after)
-        if session_id != self.failing:
-            return found
-        return [record._replace(data=b"{}") if record.type == "facts.observed" else record for record in found]

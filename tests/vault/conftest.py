@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.commanding import said, workspace_in
-from tests.vault.builders import Workplace, a_store, built, changed_templates
+from tests.vault.builders import TEMPLATES, Workplace, a_store, built
 
 
 @pytest.fixture(scope="session")
@@ -21,7 +21,7 @@ def two_nights(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
 def place(two_nights: Workplace, tmp_path: Path) -> Workplace:
     """A built vault with two nights' work, and templates that a test may change."""
     root = shutil.copytree(two_nights.root, tmp_path / "w")
-    return Workplace(Path(root), deepcopy(two_nights.store), changed_templates(tmp_path / "t"))
+    return Workplace(root, deepcopy(two_nights.store), shutil.copytree(TEMPLATES, tmp_path / "t"))
 
 
 @pytest.fixture(scope="session")

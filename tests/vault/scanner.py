@@ -136,9 +136,3 @@ def _leads_nowhere(files: Files, path: str, target: str) -> bool:
 def _words(heading: str) -> str:
     """A heading as Obsidian compares it with the one that a link names."""
     return re.sub(r"""[!"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\s]+""", " ", heading).strip().casefold()
-
-
-def same_names(files: Files) -> list[str]:
-    """The names, letter case aside, that more than one note has."""
-    stems = [path.rpartition("/")[2].casefold() for path in files if path.endswith(".md")]
-    return sorted({stem for stem in stems if stems.count(stem) > 1})

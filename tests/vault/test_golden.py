@@ -168,7 +168,7 @@ def an_outage(store: MemoryStore) -> None:
     server_down: dict[str, Any] = {"reason": "the model's server is down", "cause": "outage"}
     due = {"foam": "Is foam old?", "salt": "Is salt old?"}
     start = n.BatchStarted(due=("sand", *due), unread=("my/Queue.md, line 3: no field mod",), timezone="Europe/Berlin")
-    Scribe(store, "batch-2026-11-30t020000-ab12", "2026-11-30").note_batch(
+    Scribe(store, "batch-2026-11-30t020000-ab12", "2026-11-30").note(
         start,
         n.QuerySkipped(query_id="lava", query="IS LAVA OLD?", reason="failed: no evidence", cause="left"),
         n.QueryEnded(query_id="sand", query=sand.query, session=sand.id, status="interrupted", **server_down),
@@ -188,8 +188,8 @@ def a_killed_night(store: MemoryStore, previous: str) -> Story:
     )
     killed = n.BatchStarted(due=("wind", "ice", "not-begun", "salt"), queries={"ice": ice.query, "salt": "Is salt old?"}, **more)
     vectors = n.PassagesEmbedded(model="m", passages=9, cost=Cost(usd=0.5))
-    Scribe(store, "batch-2026-12-01t020000-ab12", "2026-12-01").note_batch(killed, vectors, kept)
-    Scribe(store, "batch-2026-12-01t030000-ab12", "2026-12-01").note_batch(n.BatchStarted(due=(), **more), vectors)
+    Scribe(store, "batch-2026-12-01t020000-ab12", "2026-12-01").note(killed, vectors, kept)
+    Scribe(store, "batch-2026-12-01t030000-ab12", "2026-12-01").note(n.BatchStarted(due=(), **more), vectors)
     return ice
 
 

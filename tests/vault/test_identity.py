@@ -16,12 +16,7 @@ from pipeline.vault.output.frontmatter import Property, id_in
 from pipeline.vault.output.user_text import NOTHING, UserText
 from pipeline.vault.stages import Build
 from tests.fakes import MemoryStore
-from tests.vault.builders import OPEN, Story, Workplace, afresh, built, change, move, night, write_into
-
-
-def moved(place: Workplace, note: Path, to: str, *, by_obsidian: bool = False) -> Path:
-    move(place.vault, note, place.vault / to, by_obsidian=by_obsidian)
-    return place.vault / to
+from tests.vault.builders import OPEN, Story, Workplace, afresh, built, change, night, write_into
 
 
 @pytest.mark.parametrize(
@@ -33,7 +28,7 @@ def test_a_moved_note_stays_where_it_is_and_links_follow(place: Workplace, room:
     write_into(note, "my words")
     mine = place.vault / "trip.md"
     mine.write_text(f"---\n---\n\nSee [[{note.relative_to(place.vault).with_suffix('').as_posix()}|this]].")
-    target = moved(place, note, f"Reading list/{note.stem} (good).md", by_obsidian=by_obsidian)
+    target = place.moved(note, f"Reading list/{note.stem} (good).md", by_obsidian=by_obsidian)
     count = len(place.files())
     report = place.build()
     assert report.moved == {note.relative_to(place.vault).as_posix(): target.relative_to(place.vault).as_posix()}
@@ -110,7 +105,7 @@ def test_a_source_note_counts_no_deleted_report_even_one_that_it_no_longer_names
 def test_a_deleted_vault_cache_or_folder_of_a_kind_hides_nothing_and_all_comes_back_byte_for_byte_in_a_copy_too(
     place: Workplace, gone: str
 ) -> None:
-    moved(place, place.note("reports/"), "Good/one.md")
+    place.moved(place.note("reports/"), "Good/one.md")
     place.note("workers/").unlink()
     place.build()
     before = place.files()
@@ -124,8 +119,8 @@ def test_a_note_that_took_the_name_of_another_keeps_it_and_a_new_one_gives_way(p
     one, two = sorted((place.vault / "nights").glob("*.md"))
     write_into(one, "of one")
     write_into(two, "of two")
-    late = moved(place, two, "nights/2026-12-05.md")
-    moved(place, one, f"nights/{two.name}")
+    late = place.moved(two, "nights/2026-12-05.md")
+    place.moved(one, f"nights/{two.name}")
     night(place.store, Story(place.store, id=f"{late.stem}-tides-1111", date=late.stem).whole(), date=late.stem)
     assert place.build().set_aside == ()
     assert ("of one" in two.read_text(), "of two" in late.read_text()) == (True, True)
@@ -146,7 +141,7 @@ def test_a_copy_without_an_id_or_among_the_own_notes_is_a_persons(place: Workpla
     report = place.build()
     assert report.moved == report.united == {}
     assert copy.read_bytes() == before
-    moved(place, note, "reports/moved.md")
+    place.moved(note, "reports/moved.md")
     assert [*place.build().moved.values()] == ["reports/moved.md"]
 
 
@@ -183,10 +178,10 @@ def test_a_place_outside_the_vault_or_in_a_folder_of_the_program_is_not_taken(pl
 
 
 def test_a_name_that_no_link_can_hold_leaves_plain_words_until_it_has_another(place: Workplace) -> None:
-    odd = moved(place, place.note("sources/"), "odd [name] #1.md")
+    odd = place.moved(place.note("sources/"), "odd [name] #1.md")
     assert place.build().problems == ()
     assert place.leading_nowhere() == []
-    moved(place, odd, "plain.md")
+    place.moved(odd, "plain.md")
     place.build()
     assert place.build(mode="all").written == ()
 

@@ -21,7 +21,7 @@ from pipeline.system.manifest import Look, Tree
 from pipeline.vault.build_cache import FILE
 from pipeline.vault.note import KINDS
 from tests.fakes import MemoryStore
-from tests.vault.builders import PAGES, Failing, Story, Workplace, a_store, afresh, change, looks, night
+from tests.vault.builders import PAGES, Story, Workplace, a_store, afresh, change, looks, night
 
 
 def test_a_second_build_writes_nothing_reads_nothing_and_renders_nothing(place: Workplace) -> None:
@@ -131,15 +131,15 @@ def test_what_is_joined_to_a_log_while_its_notes_are_made_is_left_to_the_next_bu
 
 
 def test_while_a_session_cannot_be_read_nothing_is_removed_and_then_the_vault_is_as_made_anew(place: Workplace) -> None:
-    store, gone = Failing(), "2026-11-28-tides-77aa"
-    store.streams, store.objects = place.store.streams, place.store.objects
+    store, gone, name = place.store, "2026-11-28-tides-77aa", "2026-11-21-power-cut-3f2a"
     del store.streams[gone]
     store.given_up.add(gone)
-    place.store, store.failing = store, "2026-11-21-power-cut-3f2a"
+    whole = store.streams[name]
+    store.strike(name, lambda record: record._replace(data=b"{}"))
     report = place.build()
     assert report.removed == ()
-    assert [store.failing in problem for problem in report.problems] == [True]
-    store.failing = ""
+    assert [name in problem for problem in report.problems] == [True]
+    store.streams[name] = whole
     assert place.build().removed == ("sessions/2026/session-why-are-there-tides-77aa.md",)
     assert place.files() == afresh(place, place.root / "afresh")
 

@@ -12,14 +12,10 @@ from tests.fakes import MemoryStore
 from tests.vault.builders import Story, Workplace, built, change, night
 
 
-def _text(place: Workplace, start: str) -> str:
-    return place.note(start).read_text()
-
-
 def test_the_answer_is_the_first_sentence_that_says_enough_and_no_more(tmp_path: Path) -> None:
     store = MemoryStore()
     night(store, Story(store, say=lambda text: f"{text} {'It goes on and on. ' * 9}{'word ' * 100}".strip()).whole())
-    home = _text(built(tmp_path, store), "Home")
+    home = built(tmp_path, store).note("Home").read_text()
     assert "\n    An append is durable after fsync returned. It goes on and on.[[sources/" in home
 
 
@@ -35,7 +31,7 @@ def test_the_front_page_stays_short_however_much_there_is(tmp_path: Path) -> Non
     place = built(tmp_path, store)
     home = place.note("Home").read_text()
     assert ("|What of 6?" in home, "|What of 7?" in home, " · [[nights/2026-11-22|and more]]" in home) == (True, False, True)
-    assert "|What of 8?" in _text(place, "nights/")
+    assert "|What of 8?" in place.note("nights/").read_text()
     assert "- [[bases/sessions.base|35 more]]" in home
     assert "Topics: [[topics/topic-all|all]] · " in home
     assert "[[bases/topics.base|27 more]]" in home
@@ -51,8 +47,8 @@ def test_a_night_by_a_clock_that_was_ahead_hides_none_that_came_after_it(tmp_pat
     store.streams |= merged.streams  # of a machine that knew of neither
     place = built(tmp_path, store)
     assert [one.date for one in nights_in(store)[0]] == ["2026-11-21", "2027-05-01", "2026-11-22"]
-    assert "\ncreated: 2026-11-22T02:00:01\n" in _text(place, "nights/2027-05-01")  # as lists and the feed have it
-    assert "[[nights/2026-11-22|" in _text(place, "Home")
+    assert "\ncreated: 2026-11-22T02:00:01\n" in place.note("nights/2027-05-01").read_text()  # as lists and the feed have it
+    assert "[[nights/2026-11-22|" in place.note("Home").read_text()
     reports = {path.stem[-4:]: path.read_text() for path in (place.vault / "reports").rglob("*.md")}
     assert "superseded_by" in reports["aaaa"]
     assert "superseded_by" not in reports["bbbb"]
@@ -82,7 +78,7 @@ def test_that_reports_are_called_wrong_on_one_machine_is_said_on_another_too(tmp
 def test_a_vault_without_any_session_says_what_to_do(tmp_path: Path) -> None:
     place = built(tmp_path, MemoryStore())
     assert [name for name in place.files() if name.endswith(".md")] == ["Home.md"]
-    assert "research run" in _text(place, "Home")
+    assert "research run" in place.note("Home").read_text()
 
 
 @pytest.mark.parametrize(
@@ -102,4 +98,4 @@ def test_a_document_is_called_by_the_name_of_its_file_and_linked_to_unless_it_is
     (tmp_path / "papers").mkdir()
     (tmp_path / "papers" / "My notes é.md").touch()
     place.build()
-    assert re.search(rf"(?m)^{shown}", _text(place, "sources/"))
+    assert re.search(rf"(?m)^{shown}", place.note("sources/").read_text())

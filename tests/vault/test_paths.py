@@ -65,17 +65,13 @@ def test_a_block_id_holds_only_what_obsidian_allows(fact_id: str) -> None:
     assert re.fullmatch(r"q-[A-Za-z0-9-]+", note.block_id(fact_id))
 
 
-def test_a_question_in_any_script_gives_its_note_a_name_in_that_script() -> None:
+def test_a_question_in_any_script_gives_its_note_a_name_in_that_script_and_a_perspective_a_worker() -> None:
     assert note.report_path("電池の規制は?", "2026-11-21-x-3f2a", AT) == "reports/2026/電池の規制は-3f2a"
     assert note.session_path("Что изменилось?", "2026-11-21-x-3f2a", AT) == "sessions/2026/session-что-изменилось-3f2a"
     assert note.report_path("Größe der Façade", "s-3f2a", AT) == "reports/2026/größe-der-façade-3f2a"
     source = note.source_path("https://ja.wikipedia.org/wiki/%E6%97%A5%E6%9C%AC", AT)
     assert source.startswith("sources/2026-11/source-ja-wikipedia-org-wiki-日本-")
-
-
-def test_a_worker_is_named_for_its_perspective_in_the_folder_of_its_session() -> None:
-    path = note.worker_path("How deep is it?", "2026-11-21-x-3f2a", AT, "The sceptic")
-    assert path == "workers/2026/how-deep-is-it-3f2a/the-sceptic-3f2a"
+    assert note.worker_path("Wie tief?", "s-3f2a", AT, "Größe") == "workers/2026/wie-tief-3f2a/größe-3f2a"
 
 
 def _paths(store: MemoryStore, root: Path) -> set[str]:

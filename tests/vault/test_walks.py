@@ -1,7 +1,7 @@
 """A person renames, moves, deletes and writes, on two machines that meet by ``git merge``: nothing of theirs is lost.
 
-Each word that a person writes is unique, so it can be looked for. Obsidian's part is played by ``rename``, which changes the
-links in all notes as Obsidian does.
+Each word that a person writes is unique, so it can be looked for. Where a note is moved ``by_obsidian``, the links to it
+change in all notes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from pipeline.vault.build_cache import notes_in
 from pipeline.vault.build_if_changed import Mode
 from pipeline.vault.identity import read_decisions
 from pipeline.vault.note import KINDS
-from tests.vault.builders import OPEN, PAGES, TEMPLATES, Story, Workplace, move, night
+from pipeline.vault.output.writer import as_bytes, as_text
+from tests.vault.builders import OPEN, PAGES, TEMPLATES, Story, Workplace, night
 from tests.vault.scanner import leading_nowhere
 
 SHELF = (*PAGES, "https://logs.example/second", "https://logs.example/third", "corpus:tides.md")
@@ -145,13 +146,10 @@ class Walker(Workplace):
         return [path for path in known if path.is_file()]
 
     def move(self, note: Path, *, by_obsidian: bool = False) -> None:
-        folder = self.dice.choice([note.parent, self.vault / "Good", self.vault / "Reading list" / "new", self.vault])
-        target = folder / f"{self.dice.choice(['Note', 'Über die Frage', 'x y', note.stem])} {self.dice.randrange(10_000)}.md"
-        if not target.exists():
-            move(self.vault, note, target, by_obsidian=by_obsidian)
-
-    def rename(self, note: Path) -> None:
-        self.move(note, by_obsidian=True)
+        folder = self.dice.choice([note.parent.relative_to(self.vault).as_posix(), "Good", "Reading list/new", "."])
+        name = f"{self.dice.choice(['Note', 'Über die Frage', 'x y', note.stem])} {self.dice.randrange(10_000)}.md"
+        if not (self.vault / folder / name).exists():
+            self.moved(note, f"{folder}/{name}", by_obsidian=by_obsidian)
 
     def delete(self, note: Path) -> None:
         """What a person throws away is not lost, unless it is elsewhere too."""
@@ -164,33 +162,33 @@ class Walker(Workplace):
         """A line with a new word; a property only where it is not there yet."""
         after, line = self.dice.choice(_LINES)
         name, is_property, _ = line.partition(": ")
-        if after in (text := read(note)) and not (is_property and f"\n{name}:" in text):
+        if after in (text := as_text(note.read_bytes())) and not (is_property and f"\n{name}:" in text):
             word = self.shared.word()
-            write(note, text.replace(after, f"{after}{line.format(word)}\n", 1))
+            note.write_bytes(as_bytes(text.replace(after, f"{after}{line.format(word)}\n", 1)))
             self.shared.written.add(word)
 
     def edit(self, note: Path) -> None:
         """A word in a generated line."""
-        head, fence, body = read(note).partition("\n---\n")
+        head, fence, body = as_text(note.read_bytes()).partition("\n---\n")
         lines, word = body.split("\n"), self.shared.word()
         places = [number for number, line in enumerate(lines) if re.fullmatch(r"#+ [^\n]*|> [A-Z][^\n]*\.", line)]
         if places:
             lines[self.dice.choice(places)] += f" {word}"
-            write(note, head + fence + "\n".join(lines))
+            note.write_bytes(as_bytes(head + fence + "\n".join(lines)))
             self.shared.written.add(word)
 
     def unpublish(self, note: Path) -> None:
-        if "\npublish:" not in (text := read(note)):
-            write(note, text.replace("---\n", "---\npublish: false\n", 1))
+        if "\npublish:" not in (text := as_text(note.read_bytes())):
+            note.write_bytes(as_bytes(text.replace("---\n", "---\npublish: false\n", 1)))
 
     def rate(self, note: Path) -> None:
         """A tick, taken back where there is one; or the property of a report."""
-        text, said = read(note), self.dice.choice(["useful", "wrong"])
+        text, said = as_text(note.read_bytes()), self.dice.choice(["useful", "wrong"])
         empty, ticked = f"- [ ] {said}", f"- [x] {said}"
         if empty in text or ticked in text:
-            write(note, text.replace(empty, ticked, 1) if empty in text else text.replace(ticked, empty, 1))
+            note.write_bytes(as_bytes(text.replace(empty, ticked, 1) if empty in text else text.replace(ticked, empty, 1)))
         elif '\nkind: "report"\n' in text and "\nrating:" not in text:
-            write(note, text.replace("---\n", f"---\nrating: {said}\n", 1))
+            note.write_bytes(as_bytes(text.replace("---\n", f"---\nrating: {said}\n", 1)))
 
     def spoil(self, note: Path) -> None:
         """Properties that nothing can read: the note is left alone until they are mended."""
@@ -248,18 +246,10 @@ class Walker(Workplace):
         assert dead == [], f"leading nowhere: {dead}"
 
 
-def read(path: Path) -> str:
-    return path.read_bytes().decode("utf-8", "surrogateescape")
-
-
-def write(path: Path, text: str) -> None:
-    path.write_bytes(text.encode("utf-8", "surrogateescape"))
-
-
 ACTS: tuple[tuple[Callable[[Walker, Path], object], int], ...] = (
-    (Walker.move, 5), (Walker.rename, 6), (Walker.delete, 3), (Walker.unhide, 2), (Walker.edit, 5), (Walker.write, 17),
-    (Walker.unpublish, 1), (lambda walker, _note: walker.build(), 5), (Walker.rate, 4), (Walker.spoil, 1), (Walker.mend, 2),
-    (Walker.pipe, 1), (Walker.night, 2), (Walker.edit_template, 3), (Walker.lose_vault, 1),
+    (Walker.move, 5), (lambda walker, note: walker.move(note, by_obsidian=True), 6), (Walker.delete, 3), (Walker.unhide, 2),
+    (Walker.edit, 5), (Walker.write, 17), (Walker.unpublish, 1), (lambda walker, _note: walker.build(), 5), (Walker.rate, 4),
+    (Walker.spoil, 1), (Walker.mend, 2), (Walker.pipe, 1), (Walker.night, 2), (Walker.edit_template, 3), (Walker.lose_vault, 1),
     (Walker.clone, 2),
 )  # fmt: skip
 

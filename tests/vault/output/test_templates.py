@@ -52,13 +52,6 @@ def test_a_faulty_template_is_named_with_its_line_and_nothing_is_written(
     assert {path.partition("/")[0] for path in place.build().written} == {"topics"}
 
 
-def test_also_a_whole_map_or_list_that_a_template_prints_brings_no_markup_in(place: Workplace) -> None:
-    change(place.templates / "report.md.j2", "# {{ query }}", "# {{ [query, {'a': '[[b]] <i>'}] }}")
-    place.build(mode="all")
-    assert "\n# \\[" in (text := place.note("reports/").read_text())
-    assert "\\[\\[b\\]\\] \\<i\\>" in text
-
-
 def test_the_readme_lists_exactly_what_each_template_is_given_and_the_filters(tmp_path: Path) -> None:
     readme = (ROOT / "templates" / "README.md").read_text()
     sections = re.findall(r"(?ms)^##+ (.*?)\n(.*?)(?=^##|\Z)", readme)
