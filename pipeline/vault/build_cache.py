@@ -228,11 +228,9 @@ def with_kept(folder: Path, layout: str, build: Callable[[Kept], T]) -> T:
 
 def rows_in(folder: Path, select: str) -> list[tuple[str, ...]]:
     """Return what the file in ``folder`` answers; nothing if no vault was built or the file cannot be read."""
-    try:
-        with closing(connect_sqlite(folder / FILE, "ro")) as stored:
-            return stored.execute(select).fetchall()
-    except sqlite3.Error:
-        return []
+    with suppress(sqlite3.Error), closing(connect_sqlite(folder / FILE, "ro")) as stored:
+        return stored.execute(select).fetchall()
+    return []
 
 
 def notes_in(folder: Path) -> list[KnownNote]:

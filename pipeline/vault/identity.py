@@ -342,7 +342,6 @@ def _id_in(data: bytes) -> str:
 
 
 def _bytes_of(tree: Tree, path: str) -> bytes:
-    try:
+    with suppress(Obstacle):
         return tree.read(path) or b""
-    except Obstacle:
-        return b""
+    return b""

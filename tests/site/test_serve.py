@@ -86,8 +86,7 @@ def test_anything_else_is_not_found(server: Server, path: str) -> None:
 
 
 def test_another_name_for_this_machine_is_refused(server: Server) -> None:
-    hosts = ("evil.example", "evil.example:80", "localhost:1234")
-    assert [ask(server, "/", Host=host)[0] for host in hosts] == [421, 421, 200]
+    assert [ask(server, "/", Host=host)[0] for host in ("evil.example", "evil.example:80", "localhost:1234")] == [421, 421, 200]
 
 
 @pytest.mark.parametrize("already", [True, False])

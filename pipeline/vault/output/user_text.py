@@ -384,11 +384,10 @@ def asked_lines(vault: Path) -> list[AskedLine]:
 
 def rating_of(text: str) -> str:
     """Return what a note's property ``rating`` calls its report: useful, wrong, or "" for anything else."""
-    try:
-        found = frontmatter.load(frontmatter.split(text)[0]).get("rating")
-    except ValueError:  # the build leaves the note alone, and says so
-        return ""
-    return found if found in ("useful", "wrong") else ""
+    with suppress(ValueError):  # the build leaves such a note alone, and says so
+        if (found := frontmatter.load(frontmatter.split(text)[0]).get("rating")) in ("useful", "wrong"):
+            return str(found)
+    return ""
 
 
 def marked(text: str) -> Iterator[tuple[str, str]]:
