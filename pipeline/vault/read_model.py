@@ -550,9 +550,8 @@ def model_of(values: Values, ratings: Ratings, hidden: Collection[str]) -> Vault
 
 def stored_cards(state_dir: Path) -> list[Card]:
     """Return the cards that the last build kept, without the paths of their notes."""
-    stored = TypeAdapter[Card | None](Card | None)
     rows = rows_in(state_dir, "SELECT stream, value FROM summaries ORDER BY stream")
-    return [card for stream, value in rows if kind_of(stream) == "session" and (card := stored.validate_json(value))]
+    return [card for stream, value in rows if kind_of(stream) == "session" and (card := _kept_as(Card).validate_json(value))]
 
 
 def folded(store: EventStore, session: str, version: int | None = None) -> tuple[SessionState, tuple[e.EventBase, ...]]:
