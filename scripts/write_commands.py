@@ -18,8 +18,8 @@ BEGINNING = """\
 # Commands
 
 This page is made from the help of the commands: `research COMMAND --help` prints the same. A `SESSION` is named by its id, or by
-the id of its question, which means the latest session; an `ID` is the id of a question. `research list` prints both. Results go
-to stdout, messages to stderr ([exit codes](every-night.md#exit-codes)).
+the id of its question, which means the latest session (for `why` and `export` the latest one that has ended); an `ID` is the id
+of a question. `research list` prints both. Results go to stdout, messages to stderr ([exit codes](every-night.md#exit-codes)).
 
 Options before the command:
 

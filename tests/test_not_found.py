@@ -63,6 +63,21 @@ def test_list_and_show_say_why(night: Path) -> None:
     assert re.search(rf"not found: {WHY}", said(night, "log", "kafka").out)
 
 
+def test_why_names_what_came_near_and_with_a_later_session_unfinished_takes_the_report_before(tmp_path: Path) -> None:
+    folder = space(tmp_path, HARBOUR + KAFKA)
+    said(folder, "run")
+    assert said(folder, "resume", "kafka").code == 5
+    asked = said(folder, "why", "kafka", "broker")
+    assert (asked.code, "nothing in your 3 documents" in asked.err) == (2, True)
+    assert "what comes nearest: Flushing" in asked.err
+    server = "settings: {reasoner: {model: x, base_url: 'http://127.0.0.1:9/v1'}}"
+    (folder / "queries.yaml").write_text(f"{server}\n{(folder / 'queries.yaml').read_text()}")
+    assert said(folder, "run", "harbour", "--again").code == 3
+    for command in (("why", "harbour", "metres deep"), ("export", "harbour")):
+        told = said(folder, *command)
+        assert (told.code, bool(re.search(r"has no report yet: this is of \S*harbour", told.err))) == (0, True)
+
+
 def test_its_note_in_the_reports_says_why_and_what_to_do_and_names_the_nearest_places(night: Path) -> None:
     text = note(night, "reports", "kafka")
     assert re.search(rf"> \[!question\] Not found\n> {WHY}", text)
@@ -112,12 +127,6 @@ def test_the_site_has_a_chip_a_label_in_feed_and_search_and_says_why(night: Path
     assert '[data-status="not-found"]' in "".join(path.read_text() for path in (site / "assets").glob("*.css"))
 
 
-def test_a_session_that_is_resumed_ends_with_the_same_exit_code(tmp_path: Path) -> None:
-    folder = space(tmp_path, KAFKA)
-    said(folder, "run")
-    assert said(folder, "resume", "kafka").code == 5
-
-
 def test_a_recurring_question_is_due_again_when_its_time_has_come() -> None:
     recurring = query("pumps", every=timedelta(days=7))
     for days, action in ((3, "not-found"), (8, "again")):
@@ -129,11 +138,8 @@ def test_a_failure_decides_the_exit_code_before_what_was_not_found() -> None:
     def ended(*statuses: str) -> BatchResult:
         return BatchResult("b", tuple(QueryEnded(query_id=s, query="?", session="s", status=s) for s in statuses))
 
-    assert [ended(*statuses).exit_code for statuses in (("complete",), ("not-found", "complete"), ("not-found", "failed"))] == [
-        0,
-        5,
-        1,
-    ]
+    ends = (("complete",), ("not-found", "complete"), ("not-found", "failed"))
+    assert [ended(*statuses).exit_code for statuses in ends] == [0, 5, 1]
     assert [name for name, count in ended("not-found").counts.items() if count] == ["not_found"]
 
 

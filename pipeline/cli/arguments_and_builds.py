@@ -64,6 +64,21 @@ def session_named(folder: Path, store: EventStore, name: str) -> str:
     raise SessionUnknown(f"there is no session {name!r}" if not found else f"{name!r} is ambiguous", hint=meant)
 
 
+def reported_session(console: Console, store: EventStore, name: str) -> str:
+    """Return the id of the session that a name means; of a question, the latest that has a report or found nothing.
+
+    Print which one it is if a later one is unfinished or failed. Raises as ``session_named``.
+    """
+    latest = older = session_named(console.folder, store, name)
+    known = {} if name == latest else {one.id: one for one in read_all(store, summaries_of(console.folder)).sessions}
+    while older in known and known[older].status not in ("complete", "not-found"):
+        older = known[older].previous_session
+    if older == latest or older not in known:
+        return latest
+    console.say(f"{latest} has no report yet: this is of {older}")
+    return older
+
+
 def import_named(store: EventStore, name: str) -> str:
     """Return the id of the import that a name means: its id, or a part of one that begins with ``import-``; "" for none."""
     if kind_of(name) != "import":

@@ -12,7 +12,7 @@ from typing import Any
 import click
 import frontmatter
 
-from pipeline.cli.arguments_and_builds import bring_up_to_date, bring_vault_up_to_date, require_workspace, session_named
+from pipeline.cli.arguments_and_builds import bring_up_to_date, bring_vault_up_to_date, reported_session, require_workspace
 from pipeline.cli.run_inputs import environment_of
 from pipeline.config.queue_file import add_query
 from pipeline.config.services import secrets_of
@@ -66,7 +66,7 @@ def export(console: Console, session: str | None, form: str | None, out: str | N
         raise click.UsageError("name a SESSION; only the sources are of all reports")
     if out == _STDOUT and form in _BINARY:
         raise click.UsageError(f"{form} is no text; give --out a file")
-    name = session_named(folder, store_of(folder), session) if session else ""
+    name = reported_session(console, store_of(folder), session) if session else ""
     bring_vault_up_to_date(console)
     sources = cited_sources(local, name)
     value: dict[str, Any] = {"session": name, "format": form}

@@ -10,7 +10,14 @@ import click
 from pydantic import TypeAdapter
 
 from pipeline.batch.due_queries import archived, decide
-from pipeline.cli.arguments_and_builds import import_named, read_sessions, report_left_out, session_named, workspace_store
+from pipeline.cli.arguments_and_builds import (
+    import_named,
+    read_sessions,
+    report_left_out,
+    reported_session,
+    session_named,
+    workspace_store,
+)
 from pipeline.cli.presentation import list_lines, listed, show_lines, shown
 from pipeline.config.workspace_settings import load_workspace, machine_of
 from pipeline.domain.events.import_events import NOT_CHECKED, Import, import_of
@@ -44,12 +51,15 @@ def why(console: Console, session: str, words: str) -> None:
     Its facts, quotes, pages, searches and perspectives; what speaks against it; what you called useful or wrong.
     """
     store = workspace_store(console.folder)
-    state = ResearchSession.open(store, session_named(console.folder, store, session)).state
+    state = ResearchSession.open(store, reported_session(console, store, session)).state
     found = why_of(state, words)
+    if found is None and state.report is None:
+        what = f"did not find it: {state.end_reason}" if state.status == "not-found" else "has no report yet"
+        near = "; ".join(" › ".join(one.path) for one in state.more_places[:3])
+        raise UsageError(f"{state.id} {what}", hint=f"what comes nearest: {near}" if near else f"see research show {state.id}")
     if found is None:
-        what = "has no report yet" if state.report is None else "has no sentence like that"
         hint = "take some words of a sentence of its report, or the id of a fact"
-        raise UsageError(f"{state.id} {what}", hint=hint)
+        raise UsageError(f"{state.id} has no sentence like that", hint=hint)
     ratings = read_decisions(store).ratings
     same, about = rated_for(store, ratings, state.query_id).same, (one.fact for one in found.evidence)
     rated = {fact.id: event for fact in about if (event := ratings.latest_on(state.query_id, same(fact), fact.url))}
