@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -191,10 +192,10 @@ def test_machines_visit_a_host_one_after_another_with_the_pause_between_and_a_lo
     assert len(held) == 12
     assert all(later[0] - sooner[1] >= 0.1 for sooner, later in pairwise(held))
     nights = PostgresNights(Database(postgres_store_url, lambda _connection: None))
-    assert nights.take_turn("host example.com", 0.2) == 0.0
-    assert 0 < nights.take_turn("host example.com", 0.2) <= 0.2
-    time.sleep(0.25)
-    assert nights.take_turn("host example.com", 0.2) == 0.0
+    assert nights.take_turn("host example.com", 30.0) == 0.0
+    assert 0 < nights.take_turn("host example.com", 30.0) <= 30.0
+    nights._database.rows("update pace set next_at = clock_timestamp()")
+    assert nights.take_turn("host example.com", 30.0) == 0.0
 
 
 def test_of_two_machines_that_visit_a_host_for_the_first_time_at_once_one_waits(postgres_store_url: str) -> None:
@@ -353,7 +354,7 @@ def test_one_of_the_workers_that_have_the_schedule_begins_the_night_also_when_it
 ) -> None:
     night, begun = stage(), list[str]()
 
-    async def work(*names: str, wait_s: float) -> None:
+    async def work(*names: str, until: Callable[[], object]) -> None:
         workers = [night.worker(name) for name in names]
         for name in names:
 
@@ -362,15 +363,18 @@ def test_one_of_the_workers_that_have_the_schedule_begins_the_night_also_when_it
 
             night.engines[name].scheduled = ("0 0 29 2 *", begin)
         working = [asyncio.create_task(worker.work(night.engines[worker.context.agent.agent])) for worker in workers]
-        await asyncio.sleep(wait_s)
+        while not until():
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(0.5)
         for worker in workers:
             worker.context.stop.ask("over", 143)
         await asyncio.gather(*working)
 
-    asyncio.run(work("north", wait_s=1.0))
+    rows = night.nights._database.rows
+    asyncio.run(work("north", until=partial(rows, "select 1 from pgqueuer_schedules")))
     assert begun == []
-    night.nights._database.rows("update pgqueuer_schedules set next_run = now() - interval '1 hour'")
-    asyncio.run(work("east", "south", wait_s=2.0))
+    rows("update pgqueuer_schedules set next_run = now() - interval '1 hour'")
+    asyncio.run(work("east", "south", until=lambda: begun))
     assert len(begun) == 1
 
 
