@@ -13,8 +13,8 @@ from xml.etree import ElementTree
 import pytest
 
 from pipeline.batch.due_queries import decide
-from pipeline.batch.night_result import BatchResult
-from pipeline.cli.presentation import happened
+from pipeline.batch.night_result import BatchResult, account
+from pipeline.cli.presentation import counts_line, happened
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.night_events import QueryEnded
 from tests.commanding import said, workspace_in
@@ -141,6 +141,11 @@ def test_a_failure_decides_the_exit_code_before_what_was_not_found() -> None:
     ends = (("complete",), ("not-found", "complete"), ("not-found", "failed"))
     assert [ended(*statuses).exit_code for statuses in ends] == [0, 5, 1]
     assert [name for name, count in ended("not-found").counts.items() if count] == ["not_found"]
+
+
+def test_the_last_line_of_a_run_counts_what_is_answered_in_part_apart_as_home_does() -> None:
+    ended = [QueryEnded(query_id="q", query="?", session="s", status="complete", outcome=one) for one in ("answered", "in-part")]
+    assert counts_line(account(ended)) == "1 answered, 1 answered in part, 0 failed, 0 skipped"
 
 
 def test_a_note_of_nothing_found_goes_away_when_its_session_is_reopened(tmp_path: Path) -> None:

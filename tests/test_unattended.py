@@ -40,7 +40,7 @@ def test_the_first_signal_ends_the_night_in_order_and_the_next_night_goes_on(
     run.until("plan.created")
     run.send(number)
     assert run.ended() == code
-    assert run.out.splitlines()[-1] == f"0 reports, 0 failed, 2 open, 0 skipped; exit code {code}"
+    assert run.out.splitlines()[-1] == f"0 reports, 0 failed, 2 unfinished, 0 skipped; exit code {code}"
     assert f"stopped by {number.name}" in run.err
     ended, end = night_of(folder)
     assert {(event.status, event.cause) for event in ended} == {("interrupted", "stopped")}

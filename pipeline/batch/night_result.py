@@ -170,6 +170,7 @@ def account(events: Sequence[EventBase]) -> dict[str, Any]:
         "duration_s": end.duration_s,
         "exit_code": result.exit_code,
         **result.counts,
+        "in_part": sum(event.outcome == "in-part" for event in result.ended),  # of those answered
         "left_out": len(result.skipped),
         "unread": list(unread),
         **_bill(end.cost),

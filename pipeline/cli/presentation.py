@@ -238,12 +238,13 @@ def show_lines(state: SessionState, last_event: e.EventBase | None, report: str 
 
 
 def counts_line(account: dict[str, Any]) -> str:
-    """Return how many queries of a run ended in which way."""
-    parts = [f"{account[kind]} {COUNTED_OUTCOMES[kind]}" for kind in ("answered", "passages") if account[kind]]
+    """Return how many queries of a run ended in which way, in the words of Home."""
+    reports = {**account, "answered": account["answered"] - account["in_part"], "in-part": account["in_part"]}
+    parts = [f"{reports[kind]} {COUNTED_OUTCOMES[kind]}" for kind in ("answered", "in-part", "passages") if reports[kind]]
     parts = parts or [counted(account["done"], "report")]
     parts += [f"{account['not_found']} {COUNTED_OUTCOMES['not-found']}"] if account["not_found"] else []
     parts += [f"{account['failed']} failed"]
-    parts += [f"{account['open']} open"] if account["open"] else []
+    parts += [f"{account['open']} unfinished"] if account["open"] else []
     return ", ".join([*parts, f"{account['left_out']} skipped"])
 
 
