@@ -220,8 +220,8 @@ def show_lines(state: SessionState, last_event: e.EventBase | None, report: str 
     lines += [f"report     {report}"] if report else []
     lines += [f"last error {one_line(about['last_error'], 500)}"] if about["last_error"] else []
     if state.status == "not-found":
-        again = f"run research retry {state.query_id}, or search the web"
-        lines.append(f"next       put documents about it into your folder and {again}")
+        again = f"if it has no every:, run research retry {state.query_id} then"
+        lines.append(f"next       put documents about it into your folder, or search the web; {again}")
     lines += [""] if state.nodes else []
     facts = {worker.id: len(facts_of(worker)) for worker in workers_in_order(state)}
     for node in state.nodes.values():
