@@ -7,7 +7,7 @@ them. What is left out is named by its headings, so that a reader can ask for it
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
@@ -15,7 +15,6 @@ from pipeline.text.cleaning import one_line, tokens
 from pipeline.text.humanize import counted
 from pipeline.text.quotes import Span
 
-_AROUND = 1  # sections on each side of one in which something was found
 OMITTED = "[…]"
 LEAST = 200  # tokens of room in which a further page is shown
 _PIECE = 600  # tokens of a part of a section that is left out or shown by itself
@@ -51,8 +50,8 @@ class Place(NamedTuple):
         return bool(named or (self.anchor and self.anchor == section.anchor))
 
 
-def sections_of(text: str) -> list[Section]:
-    """Return a page's sections in order; together they are the page."""
+def sections_of(text: str, piece: int = _PIECE, cuts: Collection[int] = ()) -> list[Section]:
+    """Return a page's sections in order, in pieces of about ``piece`` tokens, cut at ``cuts`` too; together they are the page."""
     sections: list[Section] = []
     pieces: list[Span] = []
     heading = anchor = ""
@@ -63,7 +62,7 @@ def sections_of(text: str) -> list[Section]:
         if line.startswith("```"):
             in_code = not in_code
         is_heading = line.startswith("#") and not in_code
-        if at > start and (is_heading or (size > _PIECE and (not line.strip() or size > 2 * _PIECE))):
+        if at > start and (is_heading or at in cuts or (size > piece and (not line.strip() or size > 2 * piece))):
             pieces.append(Span(start, at))
             start, size = at, 0
         if is_heading:
@@ -84,29 +83,32 @@ def shown_parts(
     room: int,
     before: Iterable[tuple[int, int]] = (),
     *,
-    around: int = _AROUND,
+    around: int = 1,
     always: bool = True,
+    piece: int = _PIECE,
 ) -> tuple[Span, ...]:
     """Return the parts of a page that fit ``room`` tokens: all of it if it is short or ``always`` is set; else the sections in
     which something was found, each whole or not at all, and then ``around`` steps further from each, the nearest first.
 
-    Of a section that does not fit, the paragraphs in which it was found are shown with those beside them. What was shown
-    ``before`` is left out. If nothing else was found, and ``always`` is set, the page goes on from its beginning.
+    Of a section that does not fit, the paragraphs in which it was found are shown with those beside them, in pieces of ``piece``
+    tokens, or half as long if none of these fits. What was shown ``before`` is left out. If nothing else was found, and
+    ``always`` is set, the page goes on from its beginning.
     """
-    seen = tuple(before)
+    seen, places = tuple(before), tuple(found)
     if not seen and tokens(text) <= (room if always else min(room, _SHORT)):
         return (Span(0, len(text)),)
-    sections = sections_of(text)
+    sections = sections_of(text, piece, {end for span in seen for end in span})
     numbers = {piece: number for number, section in enumerate(sections) for piece in section.pieces}
     new = [one for one in numbers if not any(start <= one.start and one.end <= end for start, end in seen)]
     costs = {one: tokens(text[one.start : one.end]) + 4 for one in new}
     wanted: list[Span] = []
-    for place in found:
+    for place in places:
         own = [one for one, number in numbers.items() if place.is_in(sections[number])]
         holding = [one for one in numbers if place.line and place.line in text[one.start : one.end]]
-        both = [one for one in holding if one in own]  # the same words may stand in another section
-        wanted += both or own or holding[:1]
+        wanted += [one for one in holding if one in own] or own or holding[:1]  # the same words may stand in another section
     kept = _taken([(numbers[one], one) for one in dict.fromkeys(wanted)], sections, costs, room, around)
+    if wanted and not kept.intersection(wanted) and piece == _PIECE:  # without it, only what stands beside was shown
+        return shown_parts(text, places, room, seen, around=around, always=always, piece=_PIECE // 2)
     if always and not kept:
         kept = _taken([(numbers[one], one) for one in new], sections, costs, room, 0)
     if always and new and not kept:
@@ -201,9 +203,8 @@ def with_marks(
     for (_, last), (first, end) in pairwise([Span(0, 0), *shown, Span(len(text), len(text))]):
         if text[last:first].strip():
             inside = [section for section in hidden if last < section.span.end and section.span.start < first]
-            told: list[str] = []
-            for name_or_none, run in groupby(map(names.get, inside) if named else ()):
-                told.append(name_or_none or counted(len([*run]), "more section"))
+            runs = groupby(map(names.get, inside) if named else ())
+            told = [name_or_none or counted(len([*run]), "more section") for name_or_none, run in runs]
             parts.append(f"[… left out: {'; '.join(told)}]" if told else OMITTED)
         part = text[first:end].strip("\n")
         for section in sections:

