@@ -310,6 +310,7 @@ class EarlierSession(Value):
     """The knowledge of an earlier session on the same query: its facts, the pages it read, and the addresses it cited.
 
     ``of_passages``: its report was of passages, ``facts`` are these, and one is ``nearest``, by its id; older logs do not say it.
+    ``quoted`` are the ids of facts of reports before it.
     """
 
     session: str
@@ -319,6 +320,7 @@ class EarlierSession(Value):
     cited: tuple[str, ...]
     of_passages: bool = False
     nearest: str = ""
+    quoted: tuple[str, ...] = ()
 
 
 class SourceChange(Value):
@@ -340,10 +342,14 @@ class SourceChange(Value):
 
 
 class FactChange(Value):
-    """A fact that its source no longer states, and the id of the fact that replaced it."""
+    """A fact that its source no longer states, and the id of the fact that replaced it, "" if the session found none.
+
+    ``said``: the sentences of the source that came in place of the fact's, if only they show it.
+    """
 
     before: Fact
     after: str
+    said: str = ""
 
 
 class Changes(Value):

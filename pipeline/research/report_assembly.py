@@ -26,9 +26,10 @@ from pipeline.reasoners.passages import choose, with_texts
 from pipeline.research.step_context import StepContext, StepResult
 from pipeline.text.cleaning import normalised
 from pipeline.text.humanize import counted
+from pipeline.text.passages import blocks
 from pipeline.text.quotes import holds_quote
 from pipeline.text.ranking import TermStatistics
-from pipeline.text.words import repeated, word_count
+from pipeline.text.words import repeated, split_sentences, word_count
 
 _FAILED_STEPS = {s.SearchFor: ("search", "searches", "could not be made"), s.FetchPage: ("page", "pages", "could not be read")}
 _SIDES: dict[str, tuple[str, str]] = {
@@ -199,6 +200,7 @@ def _quoted(fact: v.Fact) -> v.Sentence:
 
 
 _REWORDED = 0.5  # least share of repeated pairs of words, in either direction, if one statement of a source replaced another
+_MOST_QUOTED = 500  # facts of earlier reports that a session knows by their ids
 _NEARLY = 0.8  # least share if a passage was in its page before: a letter was corrected, or a word
 
 
@@ -207,8 +209,13 @@ def _facts_of_report(state: SessionState) -> tuple[v.Fact, ...]:
     return tuple(fact for fact in all_facts(state) if not state.passages or fact.id in state.passages)
 
 
+def _sentences(text: str) -> list[str]:
+    return [sentence for block in blocks(text) for sentence in split_sentences(block.text)]
+
+
 def earlier_session(state: SessionState) -> v.EarlierSession:
     """Return the facts, sources and citations of a complete session, for the next session on its query."""
+    quoted = [*(fact.id for fact in state.earlier.facts), *state.earlier.quoted] if state.earlier else []
     return v.EarlierSession(
         session=state.id,
         reported_at=state.ended_at,
@@ -217,6 +224,7 @@ def earlier_session(state: SessionState) -> v.EarlierSession:
         cited=tuple(reference.url for reference in state.report.references) if state.report else (),
         of_passages=session_state.outcome_of(state) == "passages",
         nearest=state.passages[0] if state.passages else "",
+        quoted=tuple(dict.fromkeys(quoted))[:_MOST_QUOTED],
     )
 
 
@@ -235,10 +243,11 @@ def session_changes(
     what each chose of them. ``wrong`` are ids of earlier facts that a person called wrong.
 
     An earlier fact is kept if the source's current text contains its quote. A current fact is new only if the source's earlier
-    text did not contain its quote, or, of one that was not read then, if its file is a later one. A lost fact and a new one of
-    its source are a change, the most similar ones first. Passages, which the report shows as they are, are kept only if it has
-    them again; if one is a part of the other, it has changed. A passage is not new either if the earlier text had it nearly so,
-    and not gone if the current text has it nearly so. Nothing is gone that another page says, and all that only a deleted
+    text did not contain its quote, or, of one that was not read then, if its file is a later one by a time that has been; and no
+    report before quoted it. A lost fact and a new one of its source are a change, the most similar ones first; without a new one,
+    a lost fact and the sentences that the text has nearly so. Passages, which the report shows as they are, are kept only if it
+    has them again; if one is a part of the other, it has changed. A passage is not new either if the earlier text had it nearly
+    so, and not gone if the current text has it nearly so. Nothing is gone that another page says, and all that only a deleted
     document said is.
     """
 
@@ -247,12 +256,22 @@ def session_changes(
 
     def stood_before(fact: v.Fact) -> bool:
         page = state.pages.get(fact.url) if fact.url not in before else None
-        was_unread = page and (page.file_changed or is_other_kind) and page.file_changed < earlier.reported_at
+        was_unread = page and (page.file_changed or is_other_kind) and not earlier.reported_at <= page.file_changed <= page.at
         same = (one for one in earlier.sources if fact.url == one.url or fact.digest == one.digest)
         return bool(was_unread) or any(states(one.digest, fact) for one in same)
 
     def nearly_stood_before(fact: v.Fact) -> bool:
         return fact.url in before and repeated(fact.quote, text_of(before[fact.url].digest)) >= _NEARLY
+
+    def said_instead(old: v.Fact) -> str:
+        """The sentences of the source's current text that came in place of those that it no longer has, "" if none did."""
+        text, was, found = text_of(now.get(old.url, "")), text_of(old.digest), dict[str, None]()
+        taken = [state.facts[name].quote for name in after.values()]
+        for lost in (one for one in _sentences(old.quote) if not holds_quote(text, one)):
+            nearly = [one for one in _sentences(text) if repeated(lost, one) >= _REWORDED]
+            new = [one for one in nearly if was and not any(holds_quote(other, one) for other in (was, *taken))]
+            found |= dict.fromkeys(sorted(new, key=lambda one: -repeated(lost, one))[:1])
+        return " ".join(found)
 
     def stands_still(fact: v.Fact) -> bool:
         nearly = earlier.of_passages and fact.url in now and repeated(fact.quote, text_of(now[fact.url])) >= _NEARLY
@@ -302,18 +321,22 @@ def session_changes(
     for likeness, was, becomes in sorted(alike, key=lambda pair: -pair[0]):
         if likeness >= _REWORDED and was not in after and becomes not in after.values():
             after[was] = becomes
-    nearly = [fact for fact in fresh if state.passages and nearly_stood_before(fact)]
-    gone = [fact for fact in lost if fact.id not in after and not stands_still(fact)]
-    not_shown = [fact for fact in not_shown if fact.id not in after and fact not in gone]
+    instead = {fact.id: said for fact in lost if fact.id not in after and fact.url in now and (said := said_instead(fact))}
+    changed = [fact for fact in read_again if fact.id in after or fact.id in instead]
+    nearly = [fact for fact in fresh if fact.id in earlier.quoted or (state.passages and nearly_stood_before(fact))]
+    gone = [fact for fact in lost if fact not in changed and not stands_still(fact)]
+    not_shown = [fact for fact in not_shown if fact not in changed and fact not in gone]
     then = next((fact for fact in earlier.facts if fact.id == earlier.nearest), None)
     nearest = state.facts[state.passages[0]] if state.passages else None
     is_same = then and nearest and (after.get(then.id) == nearest.id or normalised(then.quote) == normalised(nearest.quote))
     return found.model_copy(
         update={
             "added": tuple(fact.id for fact in fresh if fact not in nearly and fact.id not in after.values()),
-            "changed": tuple(v.FactChange(before=fact, after=after[fact.id]) for fact in read_again if fact.id in after),
+            "changed": tuple(
+                v.FactChange(before=fact, after=after.get(fact.id, ""), said=instead.get(fact.id, "")) for fact in changed
+            ),
             "gone": tuple(gone),
-            "kept": len(read_again) - len(after) - len(gone) - len(not_shown),
+            "kept": len(read_again) - len(changed) - len(gone) - len(not_shown),
             "not_shown": tuple(not_shown),
             "now_shown": tuple(fact.id for fact in [*now_shown, *nearly] if of_passages and fact.id not in after.values()),
             "called_wrong": len(left_out),

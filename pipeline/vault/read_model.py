@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from functools import cache, cached_property, partial
 from itertools import takewhile
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -223,17 +224,17 @@ def _news(state: SessionState) -> News | None:
     if first_of_kind and not (added or found.changed or found.gone or lost or own):
         return None
     altered = {source.url for source in found.sources}  # from a text that is as it was, another part may have been taken
-    places = dict.fromkeys(added, 3)
-    for one in found.changed:
-        if one.before.url in altered and one.after in state.facts:
-            places[one.after] = 0 if numbers_differ(one.before.quote, state.facts[one.after].quote) else 1
-    names = sorted(places, key=lambda name: places[name])
+    stated = [(3, state.facts[name].url, said_by(state, state.facts[name])) for name in added]
+    for old, after, said in ((one.before, state.facts.get(one.after), one.said) for one in found.changed):
+        if old.url in altered and (said := said or (said_by(state, after) if after else "")):
+            has_new_number = numbers_differ(old.quote, f"{old.quote} {said}")
+            stated.append((0 if has_new_number else 1, old.url, said))
     first, before = list[str](), [*found.gone, *(change.before for change in found.changed)]
-    for fact in (state.facts[name] for name in names[:_MOST_NEWS]):
-        gone = [part.strip() for one in before if one.url == fact.url for part in split_sentences(flat(one.quote))]
-        first.append(words_around_change(said_by(state, fact), gone, ON_HOME, LONGEST_ANSWER))
+    for _, url, said in sorted(stated, key=itemgetter(0))[:_MOST_NEWS]:
+        gone = [part.strip() for one in before if one.url == url for part in split_sentences(flat(one.quote))]
+        first.append(words_around_change(said, gone, ON_HOME, LONGEST_ANSWER))
     counts = len(added), len(found.changed), len(found.gone), lost, len(found.not_shown), len(found.now_shown)
-    place = min([*places.values(), 2 if found.gone or lost else 4 if own else 5])
+    place = min([*(place for place, *_ in stated), 2 if found.gone or lost else 4 if own else 5])
     return News(found.since, tuple(first), *counts, found.called_wrong, found.other_nearest, own, first_of_kind, place)
 
 

@@ -14,7 +14,7 @@ from urllib.parse import quote as encoded
 from pipeline.domain.events.import_events import NOT_CHECKED, Import
 from pipeline.domain.events.session_events import ReportGenerated
 from pipeline.domain.page_choice_and_findings import facts_of, news_of, open_gaps, sheet_of, shown_pages, unused_facts
-from pipeline.domain.research_values import Fact, PlanNode
+from pipeline.domain.research_values import Fact, FactChange, PlanNode
 from pipeline.domain.session_state import GIVES_ORDERS, SessionState, Worker, search_nodes, workers_in_order
 from pipeline.domain.steps import FetchPage, ReadPages, SearchFor, parts_of
 from pipeline.domain.summary import status_words
@@ -275,14 +275,16 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
         said = statement(fact.claim, fact.quote)
         return {"text": said, "place": parts.place_of(fact.url), "wrong": fact.url in loaded.beside.wrong}
 
+    def changed(one: FactChange) -> View:
+        said_instead = {"text": statement("", one.said), "place": parts.place_of(one.before.url)}
+        return {"before": stated_before(one.before)["text"], "after": stated(one.after) if one.after else said_instead}
+
     return {
         **dict(found),
         "day": found.since,
         "report": loaded.beside.reports.get(found.session, (None,))[0],
         "added": list(map(stated, news_of(state))),
-        "changed": [
-            {"before": statement(one.before.claim, one.before.quote), "after": stated(one.after)} for one in found.changed
-        ],
+        "changed": list(map(changed, found.changed)),
         "gone": list(map(stated_before, found.gone)),
         "not_shown": list(map(stated_before, found.not_shown)),
         "now_shown": [stated(name) for name in found.now_shown],
