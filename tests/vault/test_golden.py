@@ -164,15 +164,14 @@ def asked(store: MemoryStore, name: str, date: str, previous: str = "") -> Story
 
 def an_outage(store: MemoryStore) -> None:
     """A night in which the model's server was down."""
-    sand = asked(store, "sand", "2026-11-30").begin().planned()
+    begun = asked(store, "sand", "2026-11-30").begin().planned(), asked(store, "foam", "2026-11-30").begin()
     server_down: dict[str, Any] = {"reason": "the model's server is down", "cause": "outage"}
-    due = {"foam": "Is foam old?", "salt": "Is salt old?"}
-    start = n.BatchStarted(due=("sand", *due), unread=("my/Queue.md, line 3: no field mod",), timezone="Europe/Berlin")
+    start = n.BatchStarted(due=("sand", "foam", "salt"), unread=("my/Queue.md, line 3: no field mod",), timezone="Europe/Berlin")
     Scribe(store, "batch-2026-11-30t020000-ab12", "2026-11-30").note(
         start,
         n.QuerySkipped(query_id="lava", query="IS LAVA OLD?", reason="failed: no evidence", cause="left"),
-        n.QueryEnded(query_id="sand", query=sand.query, session=sand.id, status="interrupted", **server_down),
-        *(n.QuerySkipped(query_id=name, query=query, **server_down) for name, query in due.items()),
+        *(n.QueryEnded(query_id=x.query_id, query=x.query, session=x.id, status="interrupted", **server_down) for x in begun),
+        n.QuerySkipped(query_id="salt", query="Is salt old?", **server_down),
         n.BatchEnded(done=0, failed=0, skipped=3, exit_code=3, duration_s=2.0),
     )
 

@@ -86,21 +86,20 @@ def standing_words(card: Card) -> str:
 def questions_of(night: Night, cards: Iterable[tuple[QueryEnded, Card | None]]) -> list[Question]:
     """Return a night's questions with their ``cards``, each with its group and what is new on it.
 
-    First come new ones, then those of which a document's change says most; of the same kind the newest. What is new is said once,
-    with all cards on which it is; a question on which nothing else is new has no group, "".
+    What ended without an answer is in the order of work. Of the others come first new ones, then those of which a document's
+    change says most; of the same kind the newest. What is new is said once, with all cards on which it is; a question on which
+    nothing else is new has no group, "".
     """
 
     def place(one: tuple[QueryEnded, Card | None]) -> tuple[int, int]:
-        (entry, card), age = one, night.ages[one[0].query_id]
-        if not card or card.is_new or entry.status != "complete":
-            return 0, age
-        return 3 if card.found_at_last else card.news.place if card.news else 5, age
+        entry, card = one
+        if not card or entry.status != "complete":
+            return 0, 0
+        return 0 if card.is_new else 3 if card.found_at_last else card.news.place if card.news else 5, night.ages[entry.query_id]
 
-    def marked(entry: QueryEnded, card: Card | None) -> tuple[QueryEnded, Card | None]:
-        return entry, card and replace(card, is_new=not (night.ages[entry.query_id] or card.previous_session))
-
-    told, found = dict[str, list[Card]](), list[Question]()
-    for entry, card in sorted((marked(*one) for one in cards), key=place):
+    ages, told, found = night.ages, dict[str, list[Card]](), list[Question]()
+    marked = ((one, card and replace(card, is_new=not (ages[one.query_id] or card.previous_session))) for one, card in cards)
+    for entry, card in sorted(marked, key=place):
         group, new = group_of(entry.status, card), dict[str, list[Card]]()
         if card and card.news and group == "changed":
             for text in card.news.first:
@@ -178,8 +177,9 @@ def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -
             outcome, reason = "cancelled" if entry.status == "cancelled" else "", entry.reason
             if card and card.has_report and card.ended_at > entry.at:
                 outcome, reason = f"finished since, {translations.day(card.ended_at)}", ""
-            link = best_link(card) if card else entry.query
-            found[group].append({"link": link, "outcome": outcome, "reason": reason})
+            if card and not (card.read or card.ended or card.waiting):  # its session is empty: the report before says more
+                card = next(iter(model.reported_before(card)), card)
+            found[group].append({"link": best_link(card) if card else entry.query, "outcome": outcome, "reason": reason})
         elif card and group:
             elsewhere[best_link(card)] = elsewhere_words(card)
             found[group].append(best_link(card) if group == "quiet" else entry_of(model, card, new, longest))
