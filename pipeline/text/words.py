@@ -260,8 +260,11 @@ def words_around_change(said: str, before: Sequence[str], longest: int, longest_
         return one_line(part if said.startswith(part) else f"… {part}", longest_new)
     start = part.rfind(" ", 0, len(commonprefix([part, was]))) + 1
     same_end = min(len(commonprefix([part[::-1], was[::-1]])), len(part) - start, len(was) - start)
-    rest = part[len(part) - same_end :].split(" ", 2)[:2]  # to the end of the word, and one more: an amount has a unit
-    same_end -= len(" ".join(rest))
+    word, _, more = part[len(part) - same_end :].partition(" ")  # to the end of the word that differs
+    unit = more.partition(" ")[0]
+    same_end -= len(word)
+    if unit.isalpha() and unit not in stop_words(language_of(part)) and was[: len(was) - same_end][-1:].isdigit():
+        same_end -= len(f" {unit}")
     old = _without_end_signs(was[start : len(was) - same_end])
     words_before = f" (was “{old}”)" if 0 < 2 * len(old) < longest else ""
     longest, end = longest - len(words_before), len(part) - same_end
