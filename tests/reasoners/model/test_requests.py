@@ -22,6 +22,7 @@ from pipeline.reasoners.model.capabilities import KnownCapabilities, window_of
 from pipeline.reasoners.model.completion_replies import Content, Meaning
 from pipeline.text.redaction import Secret
 from tests.reasoners.model.kit import MODEL, Script, http_for, reply, said, streamed
+from tests.simulation.clock import VirtualLoop
 
 SYSTEM = {"role": "system", "content": "You quote."}
 
@@ -64,14 +65,13 @@ class Asked:
             self.tries += 1
             return httpx.Response(200, stream=Pieces(list(self.answers)))  # type: ignore[arg-type]
 
-        async def no_sleep(_seconds: float) -> None: ...
-
-        return HttpClient(SERVICES, transport=httpx.MockTransport(handler), sleep=no_sleep)
+        return HttpClient(SERVICES, transport=httpx.MockTransport(handler))
 
     def __call__(self, name: str = "reading", model: str = MODEL, **more: Any) -> Meaning:
         messages = more.pop("messages", [SYSTEM, {"role": "user", "content": "u"}])
         wanted = ModelRequest(model, name, messages, {"type": "object"}, more.pop("max_tokens", 1_000), **more)
-        return asyncio.run(self.client.ask(wanted, self.calls))
+        with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+            return runner.run(self.client.ask(wanted, self.calls))
 
 
 def test_a_slow_model_is_waited_for_as_long_as_its_pieces_come() -> None:
