@@ -176,7 +176,7 @@ def _codec_in(source: str) -> str:
 Format = Literal["markdown", "html", "rst", "text", "pdf", "manual", "unnamed"]
 
 _SUFFIXES: dict[str, Format] = {
-    ".md": "markdown", ".markdown": "markdown", ".html": "html", ".htm": "html", ".xhtml": "html",
+    ".md": "markdown", ".markdown": "markdown", ".mdx": "markdown", ".html": "html", ".htm": "html", ".xhtml": "html",
     ".txt": "text", ".text": "text", ".rst": "rst", ".pdf": "pdf",
 }  # fmt: skip
 # What is no text, though its bytes may pass for some: pictures, archives, office documents, RTF, PostScript.
@@ -246,7 +246,7 @@ def format_of(named: Format, text: str, content_type: str = "", url: str = "") -
         raise ReadFailed(f"the server declares it as {declared[:40]}")
     if declared in ("text/html", "application/xhtml+xml"):
         return "html"
-    if declared == "text/markdown" or url.partition("?")[0].lower().endswith((".md", ".markdown")):
+    if declared == "text/markdown" or url.partition("?")[0].lower().endswith((".md", ".markdown", ".mdx")):
         return "markdown"
     is_markdown = not url and not start.startswith("#!") and len(set(_MARKDOWN.findall(start))) > 1
     return "markdown" if is_markdown else "text"
@@ -323,7 +323,7 @@ def extract(data: bytes, *, path: str = "", content_type: str = "", url: str = "
     elif form == "markdown":
         from pipeline.documents.markdown_reader import read_markdown
 
-        page = read_markdown(text, name)
+        page = read_markdown(text, name, is_mdx=(path or url.partition("?")[0]).lower().removesuffix(".gz").endswith(".mdx"))
     elif form == "rst":
         from pipeline.documents.rst_reader import read_rst
 

@@ -39,10 +39,18 @@ _GENERATOR_TAG = re.compile(
 _TAB = re.compile(r"(?i)(?:(<)/?|\{\{[<%]|\{%) */?(tab(?:item|-item|s)?)(?: ([^\n]{0,300}?))?/?(?(1)(?<![=-])>|(?:[>%]\}\}|%\}))")
 _TEXT_OF_TAG = re.compile(r"([\w-]*)=?\{?[\"']([^\"'\n]+)[\"']")  # an attribute, or a text without a name
 _LABELS = ("label", "title", "header", "name", "", "value")  # what names a tab, the best first
+# What MDX has beside Markdown: modules, comments, values of attributes in JavaScript, tags of components; code stays as it is.
+_MDX = re.compile(
+    r"(?P<code>^ *(?P<fence>```+|~~~+)[^\n]*$.*?(?:^ *(?P=fence)|\Z)|`[^`\n]+`)"
+    r"|^(?:import|export) [^\n]+(?:\n[^\n]*\S[^\n]*)*|\{/\*(?:(?!\{/\*).)*?\*/\}"
+    r"|\s[\w-]+=\{(?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})*+\}"
+    r"|</?(?!TabItem)[A-Z][\w.]*(?:\s(?:\"[^\"]{0,999}\"|[^<>\"]){0,999})?>|</?>",
+    re.MULTILINE | re.DOTALL,
+)
 _CONFLICT = ("<<<<<<<", ">>>>>>>", "|||||||")  # the marks that git leaves where two versions of a line meet
 
 
-def read_markdown(source: str, name: str) -> Page:
+def read_markdown(source: str, name: str, *, is_mdx: bool = False) -> Page:
     """Return the document in ``source``; ``name`` is the title if it has none.
 
     Raises:
@@ -52,6 +60,8 @@ def read_markdown(source: str, name: str) -> Page:
     kind, tags = properties.get("kind"), properties.get("tags")
     if isinstance(kind, str) and isinstance(tags, list) and f"research/{kind}" in tags:
         raise ReadFailed("it is a note that this program generated")
+    for _ in range(2 * is_mdx):  # the values of attributes, then the tags that have none left
+        body = _MDX.sub(lambda found: found["code"] or ("<Tabs>" if found[0].startswith("<Tabs") else ""), body)
     body, headings = _mended(_without_marks(body))
     html, *notes = pyromark.html(body, options=_OPTIONS).split('<sup class="footnote-definition-label">')
     html += "".join(note.partition("</sup>")[2] for note in notes)  # the reader of HTML gives a note its mark

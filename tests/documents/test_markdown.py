@@ -94,6 +94,15 @@ def test_the_marks_of_programs_around_markdown_are_left_out(source: str, expecte
     assert body(source) == expected
 
 
+def test_of_mdx_what_a_reader_of_its_page_sees_is_read() -> None:
+    modules = 'import { Icon } from "@x/y";\nimport Tabs from "@theme/Tabs";\n\nexport const one = () => (\n  <b>no</b>\n);\n'
+    page = '## <Icon style={{ margin: "1" }}\n  size="2"/> Radio\n\n{/* no */}<Dark>It is on.</Dark> Write `<Port>`.\n'
+    code = "```py\nimport serial\n```\n"
+    tabs = '<Tabs values={[{a: "b"}]}>\n<TabItem value="CLI">\n\nRun it.\n\n</TabItem>\n</Tabs>\n'
+    text = read_markdown("\n".join((modules, page, code, tabs)), "name", is_mdx=True).text
+    assert text == "# Radio\n\nIt is on. Write <Port>.\n\n```\nimport serial\n```\n\nCLI\n\nRun it.\n"
+
+
 def test_a_note_stands_behind_its_paragraph_with_its_mark() -> None:
     assert body("One.[^a] Two.[^b]\n\nThree.\n\n[^a]: Note *one*.\n[^b]: Note two.\n") == (
         "One. Two.\n\n[1] Note one.\n\n[2] Note two.\n\nThree."
@@ -121,9 +130,13 @@ def test_a_note_that_this_program_made_is_refused() -> None:
     assert read_markdown(note.replace("kind: report", "kind: book"), "x").text
 
 
-@pytest.mark.parametrize("bomb", ["[" * 9_000, "![](" * 2_000, "a` ``b " * 2_000, "*a " * 4_000, "# " * 9_000, "|-" * 4_000])
+@pytest.mark.parametrize(
+    "bomb",
+    ["[" * 9_000, "![](" * 2_000, "a` ``b " * 2_000, "*a " * 4_000, "# " * 9_000, "|-" * 4_000, "\na={" * 4_000, "<A b" * 4_000],
+)
 def test_hostile_marks_are_read(bomb: str) -> None:
     assert read_markdown(f"{bomb}\n\nThe end.", "name").text.endswith("The end.\n")
+    assert read_markdown(f"{bomb}\n\nThe end.", "name", is_mdx=True).text.endswith("The end.\n")
 
 
 @given(st.text(st.sampled_from("ab \n#-*`|>[]()<!{}:=_~1.\t$%^"), max_size=200))
