@@ -88,9 +88,9 @@ class _Words:
 
 def find_quote(text: str, quote: str) -> Span | None:
     """Return the place of ``quote`` in ``text``, with its marks and final stop; None if the text does not contain it."""
-    found = _place_of(text, quote)
     composed = unicodedata.normalize("NFC", quote)
-    return found if found or composed == quote else _place_of(text, composed)
+    without_rest = composed.strip().rstrip("….").lstrip("… ")  # several signs of what was left out, as in "……" and "so…."
+    return next(filter(None, (_place_of(text, one) for one in dict.fromkeys((quote, composed, without_rest)))), None)
 
 
 def holds_quote(text: str, quote: str) -> bool:

@@ -60,6 +60,7 @@ HONEST = (
     "> The pump runs at night.",
     "The   pump\nruns at night.",
     "The pump runs at night…",
+    "……The pump runs at night….",
     "...The valve stays closed.",
     "On a crash, the index is rebuilt from the log.",
     "…and it has an entry for each motor, like speed, name…",
