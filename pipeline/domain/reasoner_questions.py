@@ -27,15 +27,20 @@ class Reply(BaseModel):
 
 A_co = TypeVar("A_co", bound=Reply, covariant=True)
 
+_LONGEST_WORD = 100  # characters; a longer run has no words: text of a script without spaces, or data
+
 
 def cut(most: int) -> BeforeValidator:
     """Return what cuts a text, or a list, to its first ``most`` characters, in whole words, or entries."""
 
     def first(value: Any) -> Any:
-        if isinstance(value, str):
-            text = clean(value)
-            return text if len(text) <= most else text[: most + 1].rsplit(None, 1)[0][:most]
-        return value[:most] if isinstance(value, list | tuple) else value
+        if not isinstance(value, str):
+            return value[:most] if isinstance(value, list | tuple) else value
+        text = clean(value)
+        around, said = text[most - 1 : most + 1], text[:most].split()
+        is_in_word = len(around) == 2 and not any(map(str.isspace, around))
+        end = len(said[-1]) if is_in_word and len(said) > 1 and len(said[-1]) < _LONGEST_WORD else 0
+        return text[: most - end].rstrip() if len(text) > most else text
 
     return BeforeValidator(first)
 
