@@ -19,7 +19,7 @@ from pipeline.domain.research_values import PlanNode
 from pipeline.domain.session_state import STOPPED, Failure, SessionState, Worker, search_nodes
 from pipeline.text.humanize import counted
 from pipeline.text.questions import parse_question
-from pipeline.text.words import language_of
+from pipeline.text.words import is_unspaced, language_of
 
 _MOST_NAMED = 5  # names and words that no passage mentions
 
@@ -70,10 +70,13 @@ def no_evidence(state: SessionState) -> s.Fail:
         reason = "your one document holds no passage that is near enough to the question"
     else:
         reason = "no source that was found is near enough to the question"
-    terms = parse_question(state.query, known.language).terms if documents and known.passages else ()  # 0: the web was searched
+    own, is_counted = language_of(state.query), documents and known.passages  # 0 documents: the web was searched
+    # A word has other stems in documents of other languages, and pairs of signs are no words.
+    is_told = is_counted and languages == (own or known.language,) and not is_unspaced(state.query)
+    terms = parse_question(state.query, known.language).terms if is_told else ()
     if absent := not_mentioned(state, [term.word for term in terms if not term.is_in(known.counts)]):
         reason += f"; {absent}"
-    if (own := language_of(state.query)) and languages and own not in languages:
+    if own and languages and own not in languages:
         theirs = " and ".join([*(name.capitalize() for name in languages[:3]), *(["others"] if len(languages) > 3 else [])])
         reason += f"; the question is in {own.capitalize()}, the documents are in {theirs}"
     if left_out := survey.left_out + sum(search.left_out for search in state.searches.values()):

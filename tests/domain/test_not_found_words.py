@@ -64,3 +64,16 @@ def test_a_question_is_read_in_its_own_language_if_there_are_documents_in_it() -
     hits = (Hit(url="https://e.org/hafen", title="Hafen"),)
     with_web.survey = TopicSurveyed(provider="fake", hits=hits, languages=("english",))
     assert query_of(with_web).language == "german"  # nobody knows the language of what the web has
+
+
+@pytest.mark.parametrize(
+    ("query", "languages"), [(OPERA, ("english",)), (OPERA, ("english", "german")), ("谁写了歌剧？", ("chinese",))]
+)
+def test_words_are_named_only_if_all_documents_are_in_the_language_of_the_question(
+    query: str, languages: tuple[str, ...]
+) -> None:
+    state = session(query, languages=languages)
+    assert state.survey is not None
+    known = TermStatistics(documents=12, passages=12, language=languages[0])
+    state.survey = state.survey.model_copy(update={"statistics": known})
+    assert ("no passage mentions" in no_evidence(state).reason) == (languages == ("english",))
