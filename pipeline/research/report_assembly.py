@@ -340,7 +340,7 @@ def session_changes(
             "not_shown": tuple(not_shown),
             "now_shown": tuple(fact.id for fact in [*now_shown, *nearly] if of_passages and fact.id not in after.values()),
             "called_wrong": len(left_out),
-            "other_nearest": then is not None and not is_same,
+            "other_nearest": of_passages and then is not None and not is_same,
         }
     )
 

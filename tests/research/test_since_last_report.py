@@ -161,6 +161,13 @@ def test_of_reports_of_passages_the_passages_alone_are_compared_and_not_what_a_m
     assert found == Changes(session=found.session, since=found.since, kept=1)
 
 
+def test_a_model_s_report_after_one_of_passages_says_of_no_passage_that_it_is_the_nearest() -> None:
+    before, after = session(world := {SEA: ["The sea is deep."]}), session(world, name="s-2")
+    before.passages = tuple(before.facts)
+    found = session_changes(earlier_session(cited(before)), after, lambda _digest: " ".join(world[SEA]))
+    assert (found.other_nearest, found.kept) == (False, 1)
+
+
 def test_a_passage_of_which_a_letter_was_corrected_has_changed_shown_or_not_or_is_shown_now_but_is_not_new_or_gone() -> None:
     shown, other = "The sea is deep.", "A second scrub of the same pool can not begin befor the first one has ended."
     world, corrected = {SEA: [shown, other]}, {SEA: [shown, other.replace("befor ", "before ")]}
