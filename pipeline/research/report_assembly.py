@@ -296,6 +296,7 @@ def session_changes(
             if (page := state.pages.get(source.url)) and page.digest != source.digest and page.url in shown
         ),
         unread=tuple(unread),
+        first_of_kind=is_other_kind,
     )
     deleted = {source.url for source in unread if source.is_lost}
     known_again = [fact for fact in earlier.facts if fact.url in now or fact.url in deleted]

@@ -220,7 +220,8 @@ def _news(state: SessionState) -> News | None:
         return None
     lost = tuple(one_line(path_of(source.url)) for source in found.unread if source.is_lost)
     own = tuple(one_line(path_of(source.url)) for source in found.sources if source.url.startswith(DOCUMENTS))
-    first_of_kind = state.earlier is not None and state.earlier.of_passages != bool(state.passages)
+    was_of_passages = state.earlier.of_passages if state.earlier else bool(state.passages)  # older logs do not say the kind
+    first_of_kind = found.first_of_kind or was_of_passages != bool(state.passages)
     if first_of_kind and not (added or found.changed or found.gone or lost or own):
         return None
     altered = {source.url for source in found.sources}  # from a text that is as it was, another part may have been taken

@@ -32,14 +32,16 @@ from pipeline.domain.research_values import (
     Reference,
     ResearchConfig,
 )
-from pipeline.domain.session import ResearchSession
+from pipeline.domain.session import ResearchSession, state_of
 from pipeline.domain.session_state import Failure, Iteration, PageObserved, SessionState, Worker
 from pipeline.domain.steps import FetchPage
 from pipeline.errors import GONE
+from pipeline.ops.forgetting import kept_events
 from pipeline.ports import Answer
 from pipeline.research.report_assembly import earlier_session, session_changes
 from pipeline.text.cleaning import digest_of
 from pipeline.text.times import timestamp
+from pipeline.vault.read_model import card_of
 from tests.commanding import said, workspace_in
 from tests.fakes import START, A, FakeReasoner, Journal, MemoryStore, Ticks, context_for, done_search, step_context_for
 from tests.nights import bench, query, queue, sessions
@@ -239,6 +241,9 @@ def test_the_first_report_of_a_kind_is_listed_as_what_it_is_and_the_next_one_is_
         night.batch.context = replace(night.batch.context, now=Ticks(moment=START + timedelta(days=number)).now)
         night.batch.config_of = with_model if has_model else lambda one: config_for(one, Settings())
         before = asyncio.run(night.batch.work([Decision(work.queries[0], "again", "", before)])).ended[0].session
+        events = tuple(decode_all(record.data for record in place.store.load(before)))
+        kept = kept_events(events, state_of(before, events))
+        assert card_of(state_of(before, kept), kept).news == card_of(state_of(before, events), events).news  # also pruned
         place.build()
         found += re.findall("^(?:## )?(What changed|Answered|Passages|Nothing new)", place.note("Home").read_text(), re.MULTILINE)
     assert found == ["Answered", "Passages", "Nothing new", "Nothing new"]
