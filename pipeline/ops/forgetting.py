@@ -389,7 +389,7 @@ def _strike_forgotten(store: EventStore) -> None:
 def _struck(record: Record, names: Collection[str]) -> Record:
     """Return a record as it may stay: without the sessions and queries whose ids have these digests, and their notes.
 
-    The rating of a passage or a source stays, for later sessions on its question.
+    The rating of a passage or a source stays, for later sessions on its question, and so does the beginning of a talk.
     """
     said = json.loads(record.data)
 
@@ -402,8 +402,8 @@ def _struck(record: Record, names: Collection[str]) -> Record:
             return [one | {"session": ""} if isinstance(one, dict) and gone(one.get("session")) else one for one in left]
         return {name: one for name, one in value.items() if not gone(name)} if isinstance(value, dict) else value
 
-    of_note, is_rated = gone(session_of(said.get("note", ""))), said.get("fact") or said.get("url")
-    if gone(said.get("session")) or gone(said.get("query_id")) or (of_note and not is_rated):
+    of_note, stays = gone(session_of(said.get("note", ""))), said.get("fact") or said.get("url") or record.type == "talk.opened"
+    if gone(said.get("session")) or gone(said.get("query_id")) or (of_note and not stays):
         new = {name: said[name] for name in _ENVELOPE} | {"type": "record.forgotten"}
     else:
         new = {name: cleaned(value) for name, value in said.items()} | ({"note": ""} if of_note else {})

@@ -16,7 +16,10 @@ from pipeline.batch.session_index import read_all
 from pipeline.batch.session_lifecycle import has_work_left, reopen_session
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.stream_records import Record
+from pipeline.domain.events.talk_events import TalkOpened
 from pipeline.domain.session import ResearchSession, state_of
+from pipeline.domain.talk import read_talk
+from pipeline.engine.recorder import new_stream
 from pipeline.errors import CommandRefused, EventRejected
 from pipeline.ops import citation_audit
 from pipeline.ops.forgetting import (
@@ -200,10 +203,14 @@ def test_a_forgotten_session_leaves_no_word_of_its_question(tmp_path: Path) -> N
     life = _log(tmp_path, (1, "report"), (2, "report"))
     gone, left = life.recorded
     store = life.store
+    talk = new_stream(store, life.context(), "talk")
+    talk.record(TalkOpened(scope="vault", reasoner="fake", note=f"worker:{gone}/basic"))
+    store.release(talk.id)
     one = next(one for one in read_all(store).sessions if one.id == gone)
     forget(store, life.context(), forgetting(store, gone, one.query, one.query_id))
     assert list(life.store.ids("session")) == [left]
     assert life.store.load(gone) == []
+    assert (read_talk(life.store, talk.id).reasoner, read_talk(life.store, talk.id).note) == ("fake", "")
     files = (path for path in (tmp_path / "events").rglob("*.jsonl"))
     assert all(gone.encode() not in data and b"question 1" not in data for data in map(Path.read_bytes, files))
     assert all(life.store.objects.size(digest) for digest in life.known(life.store).usage.streams[left].all)
