@@ -122,6 +122,8 @@ def _change(state: s.SessionState, event: e.EventBase) -> None:
             asked = [failure for step, failure in state.failures.items() if any(kind.is_of(step) for kind in _OF_THE_MODEL)]
             if state.passages and state.config.has_model and asked:
                 state.end_reason = f"the model failed: {asked[0].message}"
+            if state.report and state.report.outcome == "not-found":
+                state.end_reason = "the language model says that what it found does not answer the question"
         case e.ResearchFailed():
             state.resume_status = state.status
             state.status = "not-found" if event.cause == e.NO_EVIDENCE else "failed"

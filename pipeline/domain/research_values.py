@@ -361,8 +361,8 @@ class Changes(Value):
     Of two reports of passages ``kept`` counts those that both have; ``not_shown`` are those that only the earlier one has, and
     ``now_shown`` those that only this one has, though their sources say both, or nearly so. ``called_wrong`` counts the earlier
     facts that are left out because a person called them wrong: they are in none of these. ``other_nearest``: another passage than
-    then is the nearest, and it is not that one as it reads now. ``first_of_kind``: of the two reports one is of passages, and the
-    other a model's.
+    then is the nearest, and it is not that one as it reads now; ``called_useful``: a person called it useful. ``first_of_kind``:
+    of the two reports one is of passages, and the other a model's.
     """
 
     session: str
@@ -378,6 +378,7 @@ class Changes(Value):
     called_wrong: int = 0
     other_nearest: bool = False
     first_of_kind: bool = False
+    called_useful: bool = False
 
 
 @dataclass(slots=True)

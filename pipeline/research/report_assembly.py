@@ -265,7 +265,7 @@ def session_changes(
 
     def said_instead(old: v.Fact) -> str:
         """The sentences of the source's current text that came in place of those that it no longer has, "" if none did."""
-        text, was, found = text_of(now.get(old.url, "")), text_of(old.digest), dict[str, None]()
+        text, was, found = text_of(now[old.url]), text_of(old.digest), dict[str, None]()
         taken = [state.facts[name].quote for name in after.values()]
         for lost in (one for one in _sentences(old.quote) if not holds_quote(text, one)):
             nearly = [one for one in _sentences(text) if repeated(lost, one) >= _REWORDED]
@@ -362,4 +362,6 @@ async def compare(_step: s.Compare, state: SessionState, context: StepContext) -
 
     rated = context.rated(state.query_id)
     wrong = {fact.id for fact in state.earlier.facts if rated.same(fact) in rated.wrong}
-    return StepResult((e.ChangesFound(changes=session_changes(state.earlier, state, text_of, wrong)),))
+    is_useful = any(rated.same(state.facts[name]) in rated.useful for name in (state.passages or ())[:1])
+    changes = session_changes(state.earlier, state, text_of, wrong).model_copy(update={"called_useful": is_useful})
+    return StepResult((e.ChangesFound(changes=changes),))

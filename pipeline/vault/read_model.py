@@ -28,6 +28,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.stream_records import Kind, kind_of
+from pipeline.domain.events.talk_events import MessageAnswered
 from pipeline.domain.events.upkeep_events import Rated, Ratings
 from pipeline.domain.page_choice_and_findings import disputed_facts, news_of, open_gaps, shown_sources
 from pipeline.domain.research_values import Cost, Fact, Sentence, minus, total
@@ -38,7 +39,7 @@ from pipeline.domain.talk import TalkState, Turn, read_talk
 from pipeline.errors import LogError, LogUnreadable
 from pipeline.ports import EventStore
 from pipeline.text.addresses import DOCUMENTS, path_of
-from pipeline.text.cleaning import name_slug, one_line, slug
+from pipeline.text.cleaning import name_slug, one_line, same_question, slug
 from pipeline.text.times import is_zone, moment_of, night_of
 from pipeline.text.words import language_code, numbers_differ, split_sentences, words_around_change
 from pipeline.vault import note
@@ -62,9 +63,9 @@ class News:
     them: 0 if a number differs in what was quoted, 1 other words, 2 gone, 3 new, 4 in other places, 5 no document changed.
 
     ``lost`` are the paths of documents that the report before cites and that were deleted or moved since. ``not_shown``,
-    ``now_shown`` and ``called_wrong`` count as in ``Changes``; ``other_answer``: another passage comes nearest.
-    ``first_of_kind``: there is no report before that is of passages or a model's, as this one. ``elsewhere`` are cited documents
-    that changed: in other places, if ``count`` is 0.
+    and ``now_shown`` count as in ``Changes``. ``other`` says in words that another passage comes nearest, or why by a rating.
+    ``first_of_kind``: there is no report before that is of passages or a model's, as this one. ``elsewhere`` says which cited
+    documents changed in other places than what is compared, if nothing is new.
     """
 
     since: str
@@ -75,9 +76,8 @@ class News:
     lost: tuple[str, ...] = ()
     not_shown: int = 0
     now_shown: int = 0
-    called_wrong: int = 0
-    other_answer: bool = False
-    elsewhere: tuple[str, ...] = ()
+    other: str = ""
+    elsewhere: str = ""
     first_of_kind: bool = False
     place: int = 5
 
@@ -122,6 +122,7 @@ class Card(Summary):
     rating: str = ""
     found_at_last: bool = False
     is_new: bool = False
+    reworded: str = ""
     lacks: str = ""
     names: str = "latin"
     session_path: str
@@ -150,10 +151,13 @@ class Card(Summary):
     def after(self, before: Card | None) -> Card:
         """Return the card with what follows from the session ``before`` on its question.
 
-        That a model found nothing is one thing, that passages are found which nobody has judged another.
+        That a model found nothing is one thing, that passages are found which nobody has judged another; and these may have been
+        found in a report before, with which they are compared.
         """
-        found = before and before.outcome == "not-found" and (before.status == "not-found" or self.outcome != "passages")
-        return replace(self, found_at_last=self.has_report and bool(found))
+        judged = self.outcome != "passages" or (before and before.status == "not-found" and not self.news)
+        found = self.has_report and before and before.outcome == "not-found" and judged
+        is_same = before is None or same_question(before.query, self.query)
+        return replace(self, found_at_last=bool(found), reworded="" if is_same else "asked in other words than before")
 
 
 def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
@@ -222,7 +226,8 @@ def _news(state: SessionState) -> News | None:
     own = tuple(one_line(path_of(source.url)) for source in found.sources if source.url.startswith(DOCUMENTS))
     was_of_passages = state.earlier.of_passages if state.earlier else bool(state.passages)  # older logs do not say the kind
     first_of_kind = found.first_of_kind or was_of_passages != bool(state.passages)
-    if first_of_kind and not (added or found.changed or found.gone or lost or own):
+    is_same = not (added or found.changed or found.gone)
+    if first_of_kind and is_same and not (lost or own):
         return None
     altered = {source.url for source in found.sources}  # from a text that is as it was, another part may have been taken
     stated = [(3, state.facts[name].url, said_by(state, state.facts[name])) for name in added]
@@ -236,7 +241,11 @@ def _news(state: SessionState) -> News | None:
         first.append(words_around_change(said, gone, ON_HOME, LONGEST_ANSWER))
     counts = len(added), len(found.changed), len(found.gone), lost, len(found.not_shown), len(found.now_shown)
     place = min([*(place for place, *_ in stated), 2 if found.gone or lost else 4 if own else 5])
-    return News(found.since, tuple(first), *counts, found.called_wrong, found.other_nearest, own, first_of_kind, place)
+    nearest = "another passage is nearest" if found.other_nearest else ""
+    called = f"{found.called_wrong:,} wrong" if found.called_wrong else "it useful" if nearest and found.called_useful else ""
+    other = f"{nearest or 'another report'} since you called {called}" if called else nearest
+    elsewhere = f"changed in other places: {one_line(', '.join(own), 240)}" if own and is_same else ""
+    return News(found.since, tuple(dict.fromkeys(first)), *counts, other, elsewhere, first_of_kind, place)
 
 
 def _readings(state: SessionState) -> Iterator[Reading]:
@@ -347,15 +356,15 @@ class Night:
     """All batches of one night, which lasts from noon to noon where the log says in which zone; else of one UTC date.
 
     ``began`` is when the first of them began, as ``times_of`` says; ``cost`` is that of its sessions and of what it embedded.
-    ``answered`` are the questions in notes that were answered: the note's id, and the question. ``ages`` counts the nights since
-    the first one that a question was due in, by its id: it is 0 if the question was added since the night before.
+    ``answered`` are the questions in notes that were answered: the note's id, the question, the answer's beginning. ``ages``
+    counts the nights since the first one that a question was due in, by its id: it is 0 if it was added since the night before.
     """
 
     date: str
     batches: tuple[Batch, ...]
     began: datetime
     cost: Cost
-    answered: tuple[tuple[str, str], ...]
+    answered: tuple[tuple[str, str, str], ...]
     ages: Mapping[str, int]
 
     @cached_property
@@ -437,7 +446,8 @@ def times_of(began: Mapping[str, tuple[str, str]]) -> dict[str, datetime]:
 
 def nights_from(batches: Mapping[str, Batch], talks: Iterable[TalkState]) -> tuple[Night, ...]:
     """Return the nights that the batches (by id) fell in, the one worked on last at the end; ``talks`` are all of the log."""
-    answers = [(turn.answer.at, talk.note, turn.text) for talk in talks for turn in talk.turns if talk.note and turn.answer]
+    answers = [(turn.answer, talk.note, turn.text) for talk in talks for turn in talk.turns if talk.note and turn.answer]
+    asked = sorted((answer.at, note, text, _beginning(answer)) for answer, note, text in answers)
     times = times_of({name: (batch.started.at, batch.started.after) for name, batch in batches.items()})
     latest_first = sorted(batches, key=lambda name: (times[name], name), reverse=True)
     by_night = grouped((_night_at(batches[name].started.at, batches[name].zone), name) for name in latest_first)
@@ -449,11 +459,17 @@ def nights_from(batches: Mapping[str, Batch], talks: Iterable[TalkState]) -> tup
         for entry in (entry for batch in same for entry in batch.ended):
             parts.append(minus(entry.cost, sums.get(entry.session, Cost())))
             sums[entry.session] = entry.cost
-        answered = [(note, text) for at, note, text in sorted(answers) if _night_at(at, same[-1].zone) == date]
+        answered = [(note, text, said) for at, note, text, said in asked if _night_at(at, same[-1].zone) == date]
         due = {name for batch in same for name in (*batch.started.due, *(entry.query_id for entry in batch.ended))}
         ages = {name: len(nights) - first.setdefault(name, len(nights) or -1) for name in due}  # in the first night none is new
         nights.append(Night(date, same, times[names[-1]], total(parts), tuple(answered), ages))
     return tuple(nights)
+
+
+def _beginning(answer: MessageAnswered) -> str:
+    """The first sentence of an answer, a passage in quotation marks; "" if the stored pages do not say."""
+    said = one_line(flat(answer.sentences[0].text), ON_HOME) if answer.sentences else ""
+    return f"“{said}”" if said and answer.outcome == "passages" else said
 
 
 def _night_at(at: str, zone: str) -> str:

@@ -135,7 +135,7 @@ def test_what_is_ticked_before_a_night_holds_in_that_night_also_for_a_passage_of
     assert not (folder / "vault" / "attic").exists()
     assert len(store_of(folder).marks(["vault"])) == 1
     assert ("> - 1 Passage wie zuvor\n" in report) == (rating == "useful")
-    assert ("> - **Als falsch markiert, nicht mehr gezeigt:** 1 Passage\n" in report) == (rating == "wrong")
+    assert ("> [!tip] Als falsch markiert, nicht mehr gezeigt: 1 Passage (" in report) == (rating == "wrong")
     if rating == "useful":
         _change(folder, "- [x] useful, noted", "- [ ] useful, noted", second)
         assert "noted" not in second.read_text()
@@ -193,8 +193,9 @@ def test_a_question_in_a_note_is_answered_once_in_the_next_run_and_the_line_stay
     assert "my own words\n- ask: Where do ships wait at night?\n" in report.read_text()
     link = f"[[{report.relative_to(folder / 'vault').with_suffix('')}|Where do ships wait at night?]]"
     for note in (folder / "vault" / "Home.md", only(folder, "nights/*.md")):
-        assert f"## Answered in notes\n\n- {link}\n" in note.read_text()
-    assert "Answered in notes\n  - Where do ships wait at night?" in said(folder, "digest").out
+        assert f"## Answered in notes\n\n- {link}: “The harbour is 12 metres" in note.read_text()
+    mail = " ".join(said(folder, "digest").out.split())
+    assert re.search(rf"Answered in notes - Where do ships wait at night.: “The .*” .*{report.name}.", mail)
     events = [path.read_bytes() for path in sorted((folder / "events" / "talks").iterdir())]
     assert said(folder, "run").code == 0
     assert [path.read_bytes() for path in sorted((folder / "events" / "talks").iterdir())] == events

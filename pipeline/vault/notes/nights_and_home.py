@@ -6,7 +6,7 @@ The digest is a night as plain text, for a terminal and for mail. It is read fro
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -58,7 +58,7 @@ def group_of(status: str, card: Card | None) -> str:
     if card and card.outcome == "not-found":  # so a model says, whatever it found
         return "not-found"
     news = card.news if card else None
-    differs = news and (news.count or news.lost or news.called_wrong or news.other_answer)
+    differs = news and (news.count or news.lost or news.other)
     if card and (card.found_at_last or differs):
         return "changed"
     return "quiet" if news and not news.first_of_kind else "passages" if card and card.outcome == "passages" else "answered"
@@ -110,29 +110,20 @@ def questions_of(night: Night, cards: Iterable[tuple[QueryEnded, Card | None]]) 
     return found
 
 
-def elsewhere_words(card: Card | None) -> str:
-    """Return which cited documents changed in other places than what is compared; "" if none did, or something is new."""
-    news = card.news if card and card.has_report else None
-    names = one_line(", ".join(news.elsewhere), 240) if news and not news.count else ""
-    return f"changed in other places: {names}" if names else ""
-
-
 def news_words(card: Card) -> str:
-    """Return what changed: ``not found before``, ``4 new, 1 gone since 14 November 2026``, ``nothing new since …``; "" if none.
+    """Return what changed: ``not found last time``, ``4 new, 1 gone since 14 May 2026``, ``nothing new since …``; "" if none.
 
-    Documents of the report before that were deleted or moved come first.
+    What is shown and no longer shown is counted only if nothing else is new.
     """
     news = card.news
     if card.found_at_last or not news:
-        return "not found before" if card.found_at_last else "new question" if card.is_new else ""
+        return "not found last time" if card.found_at_last else "new question" if card.is_new else card.reworded
     since = f" since {translations.day(news.since)}" if news.since else ""
-    gone = f"gone from the last report's sources: {one_line(', '.join(news.lost), 240)}" if news.lost else ""
-    counts = {"new": news.added, "changed": news.changed, "gone": news.gone}
-    counts |= {"left out as wrong": news.called_wrong, "no longer shown": news.not_shown, "now shown": news.now_shown}
-    words = [f"{number:,} {word}" for word, number in counts.items() if number]
-    if not news.count and (words or not gone) and not news.first_of_kind:
-        words = ["another passage is nearest" if news.other_answer else "nothing new", *words]
-    return "; ".join(filter(None, (gone, f"{', '.join(words)}{since}" if words else "", elsewhere_words(card))))
+    counts, words = {"new": news.added, "changed": news.changed, "gone": news.gone}, list[str]()
+    if not (news.count or news.other or news.lost or news.first_of_kind):
+        counts, words = {"no longer shown": news.not_shown, "now shown": news.now_shown}, ["nothing new"]
+    words += [f"{number:,} {word}" for word, number in counts.items() if number]
+    return "; ".join(filter(None, (f"{', '.join(words)}{since}" if words else "", news.other, news.elsewhere)))
 
 
 def entry_of(model: VaultModel, card: Card, new: New | None = None, longest: int = LONGEST_ANSWER) -> View:
@@ -143,6 +134,7 @@ def entry_of(model: VaultModel, card: Card, new: New | None = None, longest: int
     also = {one_line(text, longest): list(map(best_link, cards[1:])) for text, cards in (new or {}).items()}
     return {
         "report": best_link(card),
+        "lost": card.news.lost if card.news else (),
         "new": list(also),
         "also": also,
         "outcome": status_words(card.outcome),
@@ -179,9 +171,10 @@ def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -
                 outcome, reason = f"finished since, {translations.day(card.ended_at)}", ""
             if card and not (card.read or card.ended or card.waiting):  # its session is empty: the report before says more
                 card = next(iter(model.reported_before(card)), card)
-            found[group].append({"link": best_link(card) if card else entry.query, "outcome": outcome, "reason": reason})
+            link, before = best_link(card) if card else entry.query, _found_before(model, card, group)
+            found[group].append({"link": link, "outcome": outcome, "reason": reason, "found_before": before})
         elif card and group:
-            elsewhere[best_link(card)] = elsewhere_words(card)
+            elsewhere[best_link(card)] = card.news.elsewhere if card.news else ""
             found[group].append(best_link(card) if group == "quiet" else entry_of(model, card, new, longest))
     skipped = ((model.latest_on(name), entry) for name, entry in night.left_out.items())
     return {
@@ -190,7 +183,7 @@ def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -
         **{group.replace("-", "_"): rows for group, rows in found.items()},
         "elsewhere": elsewhere,
         "skipped": [{"query": best_link(card) if card else entry.query, "reason": entry.reason} for card, entry in skipped],
-        "asked": list(answered_in_notes(model, night)),
+        "asked": answered_in_notes(model, night),
         "not_made": night.not_made,
         "unread": night.batches[-1].started.unread,
         "batches": night.batches,
@@ -199,12 +192,23 @@ def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -
     }
 
 
-def answered_in_notes(model: VaultModel, night: Night) -> Iterator[Link | str]:
-    """Yield the questions in notes that a night answered, with links to where the answers are: reports, sessions, topics."""
-    for note, text in night.answered:
+def _found_before(model: VaultModel, card: Card | None, group: str) -> Link | None:
+    """Of a question not found, the link to the latest report before that found something and was not called wrong."""
+    for one in model.reported_before(card) if card and group == "not-found" else ():
+        if one.has_report and one.rating != "wrong":
+            quotes = translations.count(sum(len(reading.cited) for reading in one.read), "quote")
+            return Link(one.report_path, f"the report of {translations.day(one.reported_at)} found {quotes}")
+    return None
+
+
+def answered_in_notes(model: VaultModel, night: Night) -> dict[Link | str, str]:
+    """Return the questions in notes that a night answered, linked to where the answers are, and how these begin."""
+    found = dict[Link | str, str]()
+    for note, text, answer in night.answered:
         kind, _, name = note.partition(":")
         place = best_link(model.by_id[name]).path if name in model.by_id else topic_path(name) if kind == "topic" else ""
-        yield Link(place, text) if place else text
+        found[Link(place, text) if place else text] = answer
+    return found
 
 
 def due_next(nights: Sequence[Night]) -> tuple[str, str, str, int]:
@@ -238,7 +242,7 @@ def home_note(model: VaultModel) -> GeneratedFile:
         "idle": f"Night of {translations.day(newest.date)}: nothing was due." if newest and newest is not last else "",
         "next": {"when": when, "question": best_link(waiting) if waiting else query, "more": more} if when else None,
         "unread": newest.batches[-1].started.unread if newest else (),
-        "asked": list(answered_in_notes(model, newest)) if newest else [],
+        "asked": answered_in_notes(model, newest) if newest else {},
         "night": night_view(model, last, ON_HOME) if last else None,
         "night_link": Link(f"nights/{last.date}", translations.day(last.date)) if last else None,
         "outcomes": sorted({name for night in model.nights[-_NIGHTS:] for name in _outcomes(model, night)}),
@@ -337,7 +341,8 @@ class Digest:
     """A night's questions as their last run left them, each with its session's card, None if its log cannot be read.
 
     ``problems`` say what was not built, and what of the queue, the documents and the log cannot be read. ``next`` says of a night
-    without work what is due next. ``today`` is the date on which it is the last night, "" if it may not be.
+    without work what is due next. ``today`` is the date on which it is the last night, "" if it may not be. ``asked`` are the
+    questions in notes that were answered, with the sessions that they are about, and the answers' beginnings.
     """
 
     night: Night
@@ -345,6 +350,7 @@ class Digest:
     problems: tuple[str, ...]
     next: str = ""
     today: str = ""
+    asked: tuple[tuple[Card | None, str, str], ...] = ()
 
 
 def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
@@ -363,18 +369,21 @@ def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
 
 def digest_of(store: EventStore, nights: Sequence[Night], unread: Iterable[str] = (), today: str = "") -> Digest:
     """Return the digest of the last of ``nights``. A session that cannot be read is named, not left out."""
-    night, cards = nights[-1], []
-    for entry in night.last:
-        card = None
+    night = nights[-1]
+
+    def read(session: str) -> Card | None:
         with suppress(LogError):
-            card = read_card(store, entry.session) if entry.session else None
-            card = card.after(read_card(store, card.previous_session)) if card and card.previous_session else card
-        cards.append((entry, card))
+            card = read_card(store, session) if session else None
+            return card.after(read_card(store, card.previous_session)) if card and card.previous_session else card
+        return None
+
+    cards = [(entry, read(entry.session)) for entry in night.last]
+    asked = tuple((read(name.partition(":")[2]), text, said) for name, text, said in night.answered)
     lost = (f"{entry.query}: its log cannot be read" for entry, card in cards if entry.session and card is None)
     problems = (*night.not_made, *night.batches[-1].started.unread, *unread, *lost)
     when, _, query, more = due_next(nights)
     query += f" (and {more:,} more)" if more else ""
-    return Digest(night, tuple(questions_of(night, cards)), problems, f"{when}: {query}" if when else "", today)
+    return Digest(night, tuple(questions_of(night, cards)), problems, f"{when}: {query}" if when else "", today, asked)
 
 
 def heading_of(digest: Digest) -> str:
@@ -401,7 +410,8 @@ def _view(digest: Digest, place_of: Callable[[Card], str]) -> View:
     """What a digest says, without control characters, what changed first."""
     night, left = digest.night, digest.night.left_out.values()
     groups = grouped((question[2], _row(question, place_of)) for question in digest.questions)
-    groups["asked"] = [{"query": one_line(text, _LONGEST), "reason": "", "status": ""} for _, text in night.answered]
+    asked = [(text, f"{said} ({place_of(card)})" if card else said) for card, text, said in digest.asked]
+    groups["asked"] = [{"query": one_line(text, _LONGEST), "reason": reason, "status": ""} for text, reason in asked]
     groups["left"] = [{"query": one_line(one.query), "reason": one_line(sentence(one.reason)), "status": ""} for one in left]
     titles = {**_GROUPS, "asked": "Answered in notes", "left": "Left out"}
     return {
@@ -420,7 +430,7 @@ def _row(question: Question, place_of: Callable[[Card], str]) -> View:
     parts = [text.partition(" (was “")[0].strip("… ") for text in new]
     words = {
         "query": one.query,
-        "reason": sentence(one.reason or elsewhere_words(card)),
+        "reason": sentence(one.reason or (card.news.elsewhere if card and card.news else "")),
         "answer": answer.text if answer and not any(text in answer.text for text in parts) else "",
         "sure": sentence("; ".join(filter(None, (part, standing_words(card), news_words(card))))) if card else "",
         "open": card.open[0] + (f" (and {len(card.open) - 1} more)" if len(card.open) > 1 else "") if card and card.open else "",
@@ -428,4 +438,4 @@ def _row(question: Question, place_of: Callable[[Card], str]) -> View:
     }
     shown = {name: one_line(text, _LONGEST) for name, text in words.items()}
     also = {one_line(text, _LONGEST): [one_line(other.query) for other in cards[1:]] for text, cards in new.items()}
-    return {**shown, "new": also, "status": one.status}
+    return {**shown, "lost": card.news.lost if card and card.news else (), "new": also, "status": one.status}
