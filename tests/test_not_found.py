@@ -6,21 +6,16 @@ import json
 import re
 import zlib
 from base64 import b64decode
-from datetime import timedelta
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
-from pipeline.batch.due_queries import decide
 from pipeline.batch.night_result import BatchResult, account
 from pipeline.cli.presentation import counts_line, happened
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.night_events import QueryEnded
 from tests.commanding import said, workspace_in
 from tests.fakes import MemoryStore
-from tests.nights import NOW, known, last, query, queue
-from tests.vault import scanner as links
 from tests.vault.builders import Story, Workplace
 
 HARBOUR = "  - {query: How deep is the harbour?, id: harbour, mode: fast, tags: [sea]}\n"
@@ -88,25 +83,6 @@ def test_its_note_in_the_reports_says_why_and_what_to_do_and_names_the_nearest_p
     assert "\n> [!info]- The passages that come nearest. No model has read them.\n> - Flushing (flushing.md in your" in text
 
 
-def test_every_link_of_the_vault_leads_somewhere(night: Path) -> None:
-    paths = (path for path in (night / "vault").rglob("*") if path.is_file() and path.parent.name != "my")
-    assert links.leading_nowhere({path.relative_to(night / "vault").as_posix(): path.read_text() for path in paths}) == []
-
-
-def test_home_night_session_and_topic_say_so_without_a_word_of_failure(night: Path) -> None:
-    home = (night / "vault" / "Home.md").read_text()
-    assert re.search(rf"## Not found\n\n- \[\[reports/.*\]\]: {WHY}", home)
-    assert "Needs a look" not in home
-    assert "1 with passages, 1 not found" in home
-    about = note(night, "nights", "")
-    assert "not_found: 1\nfailed: 0\n" in about
-    assert "## Not found" in about
-    assert "[!success]" not in about
-    session = note(night, "sessions", "kafka")
-    assert "> [!question] Not found" in session
-    assert "## Without a report" in note(night, "topics", "sea")
-
-
 def _indexed(site: Path) -> str:
     """The site's search index as text; large parts of it are packed."""
     parts = "".join(path.read_text() for path in (site / "search").rglob("*") if path.is_file())
@@ -114,24 +90,10 @@ def _indexed(site: Path) -> str:
     return parts + "".join(packed)
 
 
-def test_the_site_has_a_chip_a_label_in_feed_and_search_and_says_why(night: Path) -> None:
+def test_the_site_has_a_look_for_its_status_and_a_label_in_the_search(night: Path) -> None:
     site = night / "site"
-    (page,) = site.glob("reports/**/*kafka*.html")
-    html = page.read_text()
-    assert '<span class="chip" data-status="not-found">not found</span>' in html
-    assert re.search(rf'<meta name="description" content="{WHY}', html)
-    assert re.search(rf"{WHY}", (site / "browse" / "reports.html").read_text())
-    feed = ElementTree.parse(site / "feed.xml")  # noqa: S314 - our own
-    assert "not found" in "".join(feed.getroot().itertext())
     assert "Not found: Which Kafka broker is safe" in _indexed(site)
     assert '[data-status="not-found"]' in "".join(path.read_text() for path in (site / "assets").glob("*.css"))
-
-
-def test_a_recurring_question_is_due_again_when_its_time_has_come() -> None:
-    recurring = query("pumps", every=timedelta(days=7))
-    for days, action in ((3, "not-found"), (8, "again")):
-        (decision,) = decide(queue(recurring), known(last("pumps", "not-found", days_ago=days)), NOW)
-        assert decision.action == action
 
 
 def test_a_failure_decides_the_exit_code_before_what_was_not_found() -> None:

@@ -57,6 +57,7 @@ STOPPED: tuple[Status, ...] = ("failed", "cancelled")
         (WEEKLY, last("pumps", "failed", days_ago=7, end_reason=FIRE), {}, "again", f": {FIRE}; due again"),
         *((WEEKLY, last("pumps", "failed", days_ago=days), {"ids": ("pumps",)}, "retry", "") for days in (3, 7)),
         *((WEEKLY, last("pumps", "cancelled", days_ago=days), {}, "cancelled", "") for days in (3, 7)),
+        *((WEEKLY, last("pumps", "not-found", days_ago=days), {}, what, "") for days, what in ((3, "not-found"), (7, "again"))),
         # a clock that was ahead does not put off a recurring query for years
         (WEEKLY, last("pumps", days_ago=-0.5), {}, "done", ""),
         *((WEEKLY, last("pumps", days_ago=-ahead), {}, "again", "") for ahead in (2, 4_000)),
