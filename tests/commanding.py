@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import shutil
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -14,8 +13,6 @@ from typing import Any
 from unittest import mock
 
 from pipeline.cli import main
-from pipeline.config import workspace_starter
-from pipeline.config.workspace_starter import record_shipped
 
 
 @dataclass(frozen=True)
@@ -53,12 +50,6 @@ def last_run(folder: Path) -> dict[str, Any]:
     """What the workspace remembers of its last run."""
     found: dict[str, Any] = json.loads((folder / "events" / "local" / "last-run.json").read_text())
     return found
-
-
-def copied_templates(folder: Path) -> None:
-    """Give a workspace the templates of this version; what is edited in them then is its writer's to mend."""
-    shutil.copytree(workspace_starter.source() / "templates", folder / "templates", dirs_exist_ok=True)
-    record_shipped(folder)
 
 
 def everything(folder: Path) -> dict[str, tuple[int, str]]:

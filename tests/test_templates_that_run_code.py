@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.config import workspace_starter
 from pipeline.errors import TemplateInvalid
 from pipeline.reasoners.model.prompts import PromptTemplates
-from tests.commanding import copied_templates, said, workspace_in
+from tests.commanding import said, workspace_in
 
 ACT = '.popen("touch TRACE").read()'
 HOSTILE = {
@@ -36,7 +37,8 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_build_names_template_and_line_and_runs_nothing(
     kind: str, part: str, name: str, workspace: Path, tmp_path: Path
 ) -> None:
-    copied_templates(workspace)
+    shutil.copytree(workspace_starter.source() / "templates", workspace / "templates", dirs_exist_ok=True)
+    workspace_starter.record_shipped(workspace)  # what is edited from now on is its writer's to mend
     own = workspace / "templates" / part
     trace = tmp_path / "trace"
     try:

@@ -78,13 +78,6 @@ def test_build_makes_the_site_unless_told_not_to(workspace: Path) -> None:
     assert json.loads(said(workspace, "--json", "build").out)["site"]["written"] == []
 
 
-def test_check_says_whether_the_vault_is_up_to_date_and_writes_nothing(workspace: Path) -> None:
-    assert said(workspace, "build", "--check").code == 1
-    assert not (workspace / "vault" / "Home.md").exists()
-    said(workspace, "build")
-    assert said(workspace, "build", "--check").code == 0
-
-
 def test_watch_follows_templates_and_survives_a_broken_one(workspace: Path) -> None:
     note, template = workspace / "vault" / "Home.md", workspace / "templates" / "vault" / "home.md.j2"
     sound = template.read_text()

@@ -16,8 +16,7 @@ from pipeline.cli import main
 from pipeline.config import workspace_starter
 from pipeline.errors import LogUnwritable
 from scripts.write_commands import written
-from tests.commanding import copied_templates, said, workspace_in
-from tests.store.samples import files_in
+from tests.commanding import said, workspace_in
 from tests.vault import scanner as links
 
 ROOT = Path(__file__).parents[2]
@@ -64,17 +63,6 @@ def test_a_second_run_says_nothing_to_do_and_changes_no_byte(sample: Path) -> No
     assert {path: path.stat().st_mtime_ns for path in sample.rglob("*") if path.is_file()} == before
 
 
-def test_a_deleted_vault_is_rebuilt_byte_for_byte(workspace: Path) -> None:
-
-    said(workspace, "run")
-    before = files_in(workspace / "vault")
-    shutil.rmtree(workspace / "vault")
-    assert said(workspace, "build").code == 0
-    assert files_in(workspace / "vault") == before
-    again = json.loads(said(workspace, "--json", "build").out)
-    assert again["written"] == []
-
-
 def spoil_queue(folder: Path) -> str:
     (folder / "queries.yaml").write_text("queries:\n  - query: Fine\n    mood: deep\n")
     return "queries.yaml:3:5"
@@ -116,18 +104,6 @@ def test_a_broken_a_huge_and_a_binary_file_are_named_and_skipped(workspace: Path
     assert told.code == 0
     for name in ("broken.pdf", "noise.md", "huge.txt"):
         assert f"skipped corpus/{name}" in told.err
-
-
-def test_a_broken_template_is_named_and_every_note_stays_as_it_was(workspace: Path) -> None:
-    said(workspace, "run")
-    copied_templates(workspace)
-    (workspace / "templates" / "vault" / "report.md.j2").write_text("\n# {{ no_such_name }}\n")
-    before = files_in(workspace / "vault")
-    told = said(workspace, "build")
-    assert told.code == 2
-    assert "report.md.j2, line 2: 'no_such_name'" in told.err
-    assert files_in(workspace / "vault") == before
-    assert said(workspace, "verify").code == 0
 
 
 def test_no_workspace_is_exit_code_10_and_the_way_out(tmp_path: Path) -> None:
