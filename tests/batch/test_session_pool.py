@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline.batch.batch_runner import with_limits
-from pipeline.batch.due_queries import Decision, decide
+from pipeline.batch.due_queries import Decision
 from pipeline.batch.night_result import BatchResult
 from pipeline.config.queue_schema import Query
 from pipeline.domain.events import night_events as n
@@ -22,7 +22,7 @@ from pipeline.ports import Answer
 from pipeline.research import StepContext
 from pipeline.text.humanize import counted
 from tests.fakes import A, FakeReasoner, Journal, MemoryStore, batches
-from tests.nights import NOW, bench, down, endings, events_of, known, last, query, queue, searched_in_vain, sessions
+from tests.nights import NOW, bench, down, endings, events_of, last, query, queue, searched_in_vain, sessions
 
 
 def test_a_night_without_work_leaves_no_trace() -> None:
@@ -134,12 +134,6 @@ class Free(FakeReasoner):
         return Answer((await super().answer(question)).value)
 
 
-def test_a_limit_leaves_what_is_due_beyond_it_and_says_so() -> None:
-    night = bench(queue(query("pumps"), query("valves")))
-    result = asyncio.run(night.batch.work(decide(night.batch.queue, known({}), NOW), limit=1))
-    assert (endings(result), [event.cause for event in result.skipped], result.exit_code) == ({"pumps": "complete"}, ["limit"], 3)
-
-
 def test_the_nights_bill_leaves_out_what_its_sessions_had_cost_before() -> None:
     work = queue(query("pumps"))
     first = bench(work, refusing)
@@ -190,14 +184,6 @@ def test_a_refusing_provider_ends_the_night_with_exit_code_4_and_names_the_sessi
     assert ended.cost.usd == pytest.approx(state.spent.usd)
     assert [event.query_id for event in result.skipped] == ["valves"]
     assert result.exit_code == 4
-
-
-def test_a_recurring_session_knows_the_one_before() -> None:
-    night = bench(queue(query("pumps", every=timedelta(days=1), tags=("water",))))
-    night.work(last("pumps", days_ago=2))
-    state = sessions(night.store)["pumps"]
-    assert (state.previous_session, state.tags, state.query_id) == ("s-pumps", ("water",), "pumps")
-    assert state.id.startswith("2026-11-21-pumps-")
 
 
 def damaged_store() -> tuple[MemoryStore, dict[str, SessionState]]:

@@ -13,7 +13,7 @@ from pipeline.batch.memory_consolidation import read_memory
 from pipeline.errors import LogUnwritable
 from pipeline.store.file_store import FileStore, StreamWriter
 from tests.commanding import said, workspace_in
-from tests.integration.stage import KEYS
+from tests.integration.stage import KEYS, queue_text
 from tests.standin.fixtures import hosted
 from tests.standin.server import Standin
 
@@ -29,11 +29,8 @@ def standin() -> Iterator[Standin]:
 @pytest.fixture
 def folder(tmp_path: Path, standin: Standin) -> Path:
     """A workspace with a model."""
-    made = workspace_in(tmp_path / "ws", HARBOUR)
-    settings = f'  reasoner: {{model: openai/gpt-5.2, base_url: "{standin.openrouter_url}", key: OPENROUTER_API_KEY}}\n'
-    (made / "queries.yaml").write_text(
-        f"settings:\n{settings}  search: [local]\n  embeddings: off\n{(made / 'queries.yaml').read_text()}"
-    )
+    made = workspace_in(tmp_path / "ws", "")
+    (made / "queries.yaml").write_text(queue_text(standin, search="local", queries=HARBOUR, settings="  embeddings: off\n"))
     (made / ".env").write_text("".join(f"{name}={value}\n" for name, value in KEYS.items()))
     return made
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.commanding import Said, said, workspace_in
-from tests.integration.stage import KEYS
+from tests.integration.stage import KEYS, queue_text
 from tests.standin.fixtures import hosted
 from tests.standin.server import Standin
 
@@ -24,13 +24,8 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path, standin: Standin, mon
     """A workspace with a model, two questions and no cap yet."""
     questions = {"depth": "How deep is the harbour at low tide?", "ships": "Where do ships wait at night?"}
     entries = "".join(f"  - {{query: '{text}', id: {name}, mode: fast}}\n" for name, text in questions.items())
-    folder = workspace_in(tmp_path, entries)
-    settings = (
-        f'  reasoner: {{model: openai/gpt-5.2, base_url: "{standin.openrouter_url}", key: OPENROUTER_API_KEY}}\n'
-        "  search: [local]\n  embeddings: off\n  memory: model\n  limits: {}\n"
-    )
-    queue = folder / "queries.yaml"
-    queue.write_text(f"settings:\n{settings}{queue.read_text()}")
+    folder, settings = workspace_in(tmp_path, ""), "  embeddings: off\n  memory: model\n"
+    (folder / "queries.yaml").write_text(queue_text(standin, search="local", queries=entries, settings=settings))
     (folder / ".env").write_text("".join(f"{name}={value}\n" for name, value in KEYS.items()))
     if request.param == "postgres":
         monkeypatch.setenv("RESEARCH_STORE", request.getfixturevalue("postgres_url"))
