@@ -63,7 +63,7 @@ class Span(NamedTuple):
 
 
 class _Word(NamedTuple):
-    """A word, number or sign as compared, with its place; what follows it: a stop, a line's end, any mark.
+    """A word, number or sign as compared, with its place; what follows it: a stop, a block's end, a line's, any mark.
 
     ``unit`` is what may be the unit of the number before it, as written, else "".
     """
@@ -73,6 +73,7 @@ class _Word(NamedTuple):
     is_sign: bool
     stop: bool
     line: bool
+    wraps: bool
     mark: bool
     unit: str
 
@@ -129,11 +130,11 @@ def _words_of(text: str) -> _Words:
         if words:
             word, gap = words[-1], text[words[-1].span.end : span.start]
             has_mark = word.mark or bool(gap.strip()) or "\n" in gap
-            words[-1] = word._replace(line=_BLOCK_END.search(gap) is not None, mark=has_mark)
+            words[-1] = word._replace(line=_BLOCK_END.search(gap) is not None, wraps="\n" in gap, mark=has_mark)
         is_unit = before == "number" and len(said) <= _LONGEST_UNIT and not text[words[-1].span.end : span.start].strip(_SPACES)
         is_sign = kind not in ("word", "number", "one")
         unit = unicodedata.normalize("NFKC", said) if is_unit else ""
-        words.append(_Word(_compared(said), span, is_sign, stop=False, line=False, mark=False, unit=unit))
+        words.append(_Word(_compared(said), span, is_sign, stop=False, line=False, wraps=False, mark=False, unit=unit))
         before = kind
     offsets = tuple(accumulate((len(word.said) + 1 for word in words), initial=0))
     return _Words(tuple(words), f" {' '.join(word.said for word in words)} ", offsets[:-1])
@@ -200,13 +201,16 @@ def _is_cut_off(pair: Sequence[_Word]) -> bool:
 
 
 def _lacks_negation(page: Sequence[_Word], first: int, end: int) -> bool:
-    """Return whether the page negates what the quote says, directly before or after it in the same sentence."""
+    """Return whether the page negates what the quote says, directly before or after it in the same sentence.
+
+    A paragraph is one line; lines that follow each other are code, where the line before may be a comment.
+    """
     for place in range(first - 1, max(-1, first - 1 - _BEFORE), -1):
-        if _ends(page, place):
+        if _ends(page, place) or page[place].wraps:
             break
         if page[place].said in _NEGATIONS and not page[place].is_sign:
             return True
-    return not _ends(page, end - 1) and page[end].said in _NEGATIONS and not page[end].is_sign
+    return not (_ends(page, end - 1) or page[end - 1].wraps) and page[end].said in _NEGATIONS and not page[end].is_sign
 
 
 def _with_marks(text: str, span: Span) -> Span:

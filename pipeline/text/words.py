@@ -263,8 +263,8 @@ def words_around_change(said: str, before: Sequence[str], longest: int, longest_
     word, _, more = part[len(part) - same_end :].partition(" ")  # to the end of the word that differs
     unit = more.partition(" ")[0]
     same_end -= len(word)
-    said = unit.rstrip(".,;:")
-    if said.isalpha() and said not in stop_words(language_of(part)) and was[: len(was) - same_end][-1:].isdigit():
+    bare = unit.rstrip(".,;:")
+    if bare.isalpha() and bare not in stop_words(language_of(part)) and was[: len(was) - same_end][-1:].isdigit():
         same_end -= len(f" {unit}")
     old = _without_end_signs(was[start : len(was) - same_end])
     words_before = f" (was “{old}”)" if 0 < 2 * len(old) < longest else ""

@@ -44,6 +44,12 @@ Storage is unreliable on 15 of 50 nodes. The append-only log isn't lost. C++ and
 
 The harbour is 12 metres deep at pier № 0, № 1 and № 2 at low tide. In version 3 All tests pass.
 
+```
+# without pauses
+station --wait 5
+no_wait=1
+```
+
 Edit .env first: then ./up.sh --all is run in ../station..
 """
 
@@ -127,6 +133,7 @@ HONEST = (
     "1 and № 2 at low tide",
     "All tests pass.",
     ".env first",
+    "station --wait 5",
     "./up.sh --all is run",
     "… ../station..",
 )
