@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
@@ -14,16 +13,11 @@ from pipeline.errors import LogUnwritable
 from pipeline.store.file_store import FileStore, StreamWriter
 from tests.commanding import said, workspace_in
 from tests.integration.stage import KEYS, queue_text
-from tests.standin.fixtures import hosted
+from tests.standin.fixtures import standin as standin
 from tests.standin.server import Standin
 
+
 HARBOUR = "  - {query: How deep is the harbour?, id: harbour, mode: fast, tags: [sea]}\n"
-
-
-@pytest.fixture(scope="module")
-def standin() -> Iterator[Standin]:
-    with hosted() as server:
-        yield server
 
 
 @pytest.fixture

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.commanding import Said, said, workspace_in
 from tests.integration.stage import KEYS, queue_text
-from tests.standin.fixtures import hosted
+from tests.standin.fixtures import standin as standin
 from tests.standin.server import Standin
-
-
-@pytest.fixture(scope="module")
-def standin() -> Iterator[Standin]:
-    with hosted() as server:
-        yield server
 
 
 @pytest.fixture(params=["files", "postgres"])
