@@ -335,7 +335,7 @@ def _mended(
             paragraphs.append(v.Paragraph(sentences=tuple(leading), form="bullets"))
             leading = []
         for paragraph in section.paragraphs:
-            before, items = list(leading), list[v.Sentence]()
+            before, items, below = list(leading), list[v.Sentence](), list[v.Sentence]()
             after: list[v.Sentence | None] = [*leading]
             leading = []
             following = [one.within for one in paragraph.sentences[1:]] + [""]
@@ -352,15 +352,19 @@ def _mended(
                     new |= {kept.text: _checked(Item(section, paragraph, sentence), state).warning} if kept else {}
                 additions: list[v.Sentence] = []
                 for text in added.get(place, ()):
-                    if (one := read_as(text, paragraph, facts)) and one.text not in stays:
+                    no_row = paragraph.form == "table" and not text.strip().startswith("|")  # it goes below the table
+                    if (
+                        one := read_as(text, v.Paragraph(sentences=()) if no_row else paragraph, facts)
+                    ) and one.text not in stays:
                         goes_on = paragraph.form in ("steps", "bullets") and not begins_item(text)
-                        behind = additions if goes_on else items
+                        behind = below if no_row else additions if goes_on else items
                         behind.append(one.model_copy(update={"within": "item" if goes_on else level}))
                 if next_within != "item":  # an item of its own waits for the end of the one that it follows
                     additions, items = additions + items, []
-                new |= {one.text: "" for one in additions}
+                new |= {one.text: "" for one in (*additions, *below)}
                 before += [sentence, *additions]
                 after += [kept, *additions]
             if sentences := report_draft.joined_again(before, after):
                 paragraphs.append(paragraph.model_copy(update={"sentences": sentences}))
+            paragraphs += [v.Paragraph(sentences=tuple(below))] if below else []
         yield section.model_copy(update={"title": title, "paragraphs": tuple(paragraphs)})
