@@ -16,7 +16,6 @@ from tests.integration.stage import KEYS, queue_text
 from tests.standin.fixtures import standin as standin
 from tests.standin.server import Standin
 
-
 HARBOUR = "  - {query: How deep is the harbour?, id: harbour, mode: fast, tags: [sea]}\n"
 
 
