@@ -115,8 +115,13 @@ def _paragraphs(lines: list[str], facts: Facts) -> Iterator[Paragraph]:
             end = next((place for place in range(at + 1, len(lines)) if lines[place].strip().startswith("```")), len(lines))
             code = "\n".join(lines[at + 1 : end])
             behind = lines[end].strip().lstrip("`") if end < len(lines) else ""
-            if not behind and end + 1 < len(lines) and not _CITED.sub("", lines[end + 1]).strip(" .") and lines[end + 1].strip():
-                behind, end = lines[end + 1], end + 1
+            after = lines[end + 1] if end + 1 < len(lines) else ""
+            if not behind and (keys := _CITED.match(after)):
+                behind, rest = keys[0], after[keys.end() :]
+                if not _CITED.sub("", rest).strip(" ."):
+                    behind, end = after, end + 1
+                elif _CITED.search(rest):  # what follows has keys of its own
+                    lines[end + 1] = rest
             if code.strip():
                 cited = _cited_in(line.lstrip("`") + behind, facts)
                 yield Paragraph(sentences=(Sentence(text=dedent(code).strip("\n"), **cited),), form="code")
