@@ -20,7 +20,8 @@ from tests.vault.builders import Story, Workplace
 
 HARBOUR = "  - {query: How deep is the harbour?, id: harbour, mode: fast, tags: [sea]}\n"
 KAFKA = "  - {query: Which Kafka broker is safe during pregnancy?, id: kafka, mode: fast, tags: [sea]}\n"
-WHY = r"[Nn]othing in your 3 documents is near enough to the question; no passage mentions “broker” or “safe” or “pregnancy”"
+NEAR = "[Nn]othing in your 3 documents is near enough to the question; nearest: Flushing"
+WHY = f"{NEAR}; no passage mentions “broker” or “safe” or “pregnancy”"
 
 
 def space(root: Path, queries: str) -> Path:

@@ -17,11 +17,13 @@ from pipeline.domain.page_choice_and_findings import chosen_pages, facts_of, may
 from pipeline.domain.report_draft import BEGINNING, facts_of_parts, items_of, kept_text
 from pipeline.domain.research_values import PlanNode
 from pipeline.domain.session_state import STOPPED, Failure, SessionState, Worker, search_nodes
+from pipeline.text.cleaning import one_line
 from pipeline.text.humanize import counted
 from pipeline.text.questions import parse_question
 from pipeline.text.words import is_unspaced, language_of
 
 _MOST_NAMED = 5  # names and words that no passage mentions
+_LONGEST_PLACE = 90  # characters of the place that comes nearest: its page and its heading
 
 
 def step_or_fail(state: SessionState, step: s.Step) -> s.Step:
@@ -73,6 +75,8 @@ def no_evidence(state: SessionState) -> s.Fail:
     own, is_counted = language_of(state.query), documents and known.passages  # 0 documents: the web was searched
     # A word has other stems in documents of other languages, and pairs of signs are no words.
     is_told = is_counted and languages == (own or known.language,) and not is_unspaced(state.query)
+    if state.more_places and (path := state.more_places[0].path):
+        reason += f"; nearest: {one_line(' › '.join(dict.fromkeys((path[0], path[-1]))), _LONGEST_PLACE)}"
     terms = parse_question(state.query, known.language).terms if is_told else ()
     if absent := not_mentioned(state, [term.word for term in terms if not term.is_in(known.counts)]):
         reason += f"; {absent}"
