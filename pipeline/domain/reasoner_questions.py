@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from pipeline.domain.research_values import AnswerKind, ContradictionKind, Fact, Hit, Perspective, Recalled, Value
-from pipeline.text.cleaning import clean
+from pipeline.text.cleaning import clean, grouped
 
 
 class Reply(BaseModel):
@@ -115,9 +115,7 @@ class PlanQuestion(Question[ResearchPlan]):
     @property
     def pages(self) -> dict[str, list[Hit]]:
         """The hits by the key of their page, the page with the best one first."""
-        found: dict[str, list[Hit]] = {}
-        for hit in self.hits:
-            found.setdefault(hit.url.partition("#")[0], []).append(hit)
+        found = grouped((hit.url.partition("#")[0], hit) for hit in self.hits)
         return {f"S{number}": hits for number, hits in enumerate(found.values(), start=1)}
 
     def perspectives(self, plan: ResearchPlan, first: str) -> Iterator[Perspective]:

@@ -24,7 +24,7 @@ from pipeline.domain.session_state import Failure, SessionState, cost_of, worker
 from pipeline.errors import ObjectMissing
 from pipeline.reasoners.passages import choose, with_texts
 from pipeline.research.step_context import StepContext, StepResult
-from pipeline.text.cleaning import normalised
+from pipeline.text.cleaning import grouped, normalised
 from pipeline.text.humanize import counted
 from pipeline.text.passages import blocks
 from pipeline.text.quotes import holds_quote
@@ -170,9 +170,7 @@ async def choose_passages(_step: s.ChoosePassages, state: SessionState, context:
 def report_of_passages(state: SessionState) -> e.ReportGenerated:
     """Return the report of the chosen passages: the first one, then the others by document, in the order of its best passage."""
     facts = [state.facts[name] for name in state.passages or ()]
-    by_page: dict[str, list[v.Fact]] = {}
-    for fact in facts[1:]:
-        by_page.setdefault(fact.url, []).append(fact)
+    by_page = grouped((fact.url, fact) for fact in facts[1:])
     sections = tuple(
         v.ReportSection(
             id=f"section_{number}",
@@ -247,8 +245,8 @@ def session_changes(
     report before quoted it. A lost fact and a new one of its source are a change, the most similar ones first; without a new one,
     a lost fact and the sentences that the text has nearly so. Passages, which the report shows as they are, are kept only if it
     has them again; if one is a part of the other, it has changed. A passage is not new either if the earlier text had it nearly
-    so, and not gone if the current text has it nearly so. Nothing is gone that another page says, and all that only a deleted
-    document said is.
+    so, and not gone if the current text has it nearly so. What another page says is not gone, unless it was shown from a
+    document that was deleted and is shown no more; what only such a document said is gone.
     """
 
     def states(digest: str, fact: v.Fact) -> bool:
@@ -325,7 +323,8 @@ def session_changes(
     instead = {fact.id: said for fact in lost if fact.id not in after and fact.url in now and (said := said_instead(fact))}
     changed = [fact for fact in read_again if fact.id in after or fact.id in instead]
     nearly = [fact for fact in fresh if fact.id in earlier.quoted or (state.passages and nearly_stood_before(fact))]
-    gone = [fact for fact in lost if fact not in changed and not stands_still(fact)]
+    vanished = [fact for fact in not_shown if fact.url in deleted]
+    gone = [fact for fact in lost if fact not in changed and (fact in vanished or not stands_still(fact))]
     not_shown = [fact for fact in not_shown if fact not in changed and fact not in gone]
     then = next((fact for fact in earlier.facts if fact.id == earlier.nearest), None)
     nearest = state.facts[state.passages[0]] if state.passages else None

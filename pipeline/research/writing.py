@@ -24,7 +24,7 @@ from pipeline.domain.steps import CheckReport, MendReport, StartSynthesis, Write
 from pipeline.research.planning_and_searching import today_of
 from pipeline.research.report_parsing import begins_item, plain_line, read_as, read_report
 from pipeline.research.step_context import StepContext, StepResult, paid, unusable
-from pipeline.text.cleaning import digest_of, one_line
+from pipeline.text.cleaning import digest_of, grouped, one_line
 from pipeline.text.questions import content_stems
 from pipeline.text.quotes import holds_quote
 from pipeline.text.words import language_of
@@ -318,9 +318,7 @@ def _mended(
 ) -> Iterator[v.ReportSection]:
     """Yield the sections after the changes; add what was left out to ``lost``, and what the checker wrote to ``new``."""
     stays = {item.text for place, item in enumerate(items_of(part.sections)) if place not in part.verdicts}  # is not added again
-    added: dict[int, list[str]] = {}
-    for addition in part.additions:
-        added.setdefault(addition.after, []).append(addition.text)
+    added = grouped((addition.after, addition.text) for addition in part.additions)
     places = count()
     for section in part.sections:
         place = next(places)

@@ -21,6 +21,7 @@ from pipeline.site.note_to_html import Draft, href_of
 from pipeline.site.paths import NAMES, PLURALS, Places, encoded, fragment, list_page, page_of, root_of
 from pipeline.site.vault_reading import EARLIER, KINDS, OTHER, Notes, Record, tag_page, values_of
 from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
+from pipeline.text.cleaning import grouped
 from pipeline.text.humanize import duration, money
 from pipeline.text.translations import ENGLISH, RIGHT_TO_LEFT, label
 
@@ -197,9 +198,7 @@ class Composer:
         """Return a note's page."""
         path = page_of(note.path)
         root = root_of(path)
-        linkers: dict[str, list[Link]] = {}
-        for one in self._notes.linkers(note.path):
-            linkers.setdefault(one.kind, []).append(link(one, root))
+        linkers = grouped((one.kind, link(one, root)) for one in self._notes.linkers(note.path))
         properties = []
         for name, texts in draft.properties:
             label = _LABELS.get(name) or name.replace("_", " ").replace("-", " ").capitalize()

@@ -23,7 +23,7 @@ from typing import Any
 
 from pipeline.site.paths import encoded, page_of
 from pipeline.site.vault_reading import Record
-from pipeline.text.cleaning import digest_of
+from pipeline.text.cleaning import digest_of, grouped
 
 WEIGHTS = "0123456789abcdefghijklmnopqrstuvwxyz"
 # Scripts without spaces between words: Thai, Lao, Burmese, Khmer, Han, kana; Hangul too, whose words take many endings.
@@ -166,9 +166,7 @@ def changed(changes: Iterable[Change], read: Callable[[str], Held]) -> Iterator[
         was, now = (shown(entry) if entry else None for entry in (before, after))
         if was != now:
             notes.setdefault(note_file(number), []).append((number, was, now))
-    terms_in: dict[str, list[str]] = {}
-    for term in sorted(moved):
-        terms_in.setdefault(word_file(term), []).append(term)
+    terms_in = grouped((word_file(term), term) for term in sorted(moved))
     spelt: dict[str, tuple[set[str], set[str]]] = {}  # by length: the words that went and that came
     for file, some in terms_in.items():
         held = read(file)

@@ -28,6 +28,7 @@ from pathlib import Path
 from pipeline.domain.events.stream_records import KINDS, Kind, kind_of
 from pipeline.errors import LogUnreadable
 from pipeline.system import files
+from pipeline.text.cleaning import grouped
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}")
 _SUFFIX = ".jsonl"
@@ -107,9 +108,8 @@ class Layout:
                     if states := _states(f"{sessions}/{name}/events"):
                         yield name, " ".join(states)
                 continue
-            found: dict[str, list[str]] = {}
-            for state in _states(str(self.root / _FOLDERS[kind])):
-                found.setdefault(stream_of(state.partition(":")[0]), []).append(state)
+            states = _states(str(self.root / _FOLDERS[kind]))
+            found = grouped((stream_of(state.partition(":")[0]), state) for state in states)
             for stem in sorted(found):
                 if kind_of(stem) == kind and is_plain(stem):
                     yield stem, " ".join(found[stem])

@@ -1,10 +1,15 @@
-"""Cleaning of untrusted text, comparison of quotes, slugs, digests and token estimates. Leaf module, no I/O."""
+"""Cleaning of untrusted text, comparison of quotes, slugs, digests, token estimates, and grouping. Leaf module, no I/O."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 import unicodedata
+from collections.abc import Iterable
+from typing import TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 # C0 and C1 controls except tab and newline; zero-width and bidirectional marks; Unicode tags; lone surrogates; BOM.
 _UNWANTED = re.compile(
@@ -99,3 +104,11 @@ def digest_of(data: bytes) -> str:
 def tokens(text: str) -> int:
     """Return an estimate of the tokens of ``text``: UTF-8 bytes / 3, rounded up. It is rather too high than too low."""
     return -(-len(text.encode("utf-8", "replace")) // 3)
+
+
+def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """Return the second values by the first ones; both in the order in which they come up."""
+    found: dict[K, list[V]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found

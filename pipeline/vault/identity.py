@@ -22,10 +22,9 @@ from pipeline.domain.events.stream_records import Tombstones
 from pipeline.domain.events.upkeep_events import NoteHidden, NoteMoved, NoteShown, Ratings
 from pipeline.ports import EventStore
 from pipeline.system.manifest import Obstacle, Tree, all_folders, is_seen
-from pipeline.text.cleaning import digest_of
+from pipeline.text.cleaning import digest_of, grouped
 from pipeline.text.links_to_hidden_notes import targets_of, without_blocks
 from pipeline.vault.build_cache import ATTIC, OWN, Files, Kept, KnownNote, markdown_files
-from pipeline.vault.note import grouped
 from pipeline.vault.output.escaping import WIKILINK, inert
 from pipeline.vault.output.frontmatter import id_in, id_today, split
 from pipeline.vault.output.writer import GeneratedFile, as_bytes, as_text

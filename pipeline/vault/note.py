@@ -10,8 +10,7 @@ name, then never meet two of them. ``names``, as in ``ResearchStarted``, says by
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import unquote
 
 from pipeline.text.cleaning import digest_of, name_slug, slug
@@ -95,8 +94,6 @@ def _slug(text: str, limit: int, names: str) -> str:
 
 Kind = Literal["home", "night", "report", "session", "source", "topic", "worker"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-K = TypeVar("K")
-V = TypeVar("V")
 View = dict[str, Any]  # what a template, or a part of one, is given: values by name
 
 ID = "id"  # the property that a note is known by, wherever a person puts it
@@ -119,14 +116,6 @@ OWNED = frozenset(
     earlier_reports
     """.split()  # noqa: SIM905 - read as text
 ).union(OF_PAGE)
-
-
-def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
-    """Return the second values by the first ones; both in the order in which they come up."""
-    found: dict[K, list[V]] = {}
-    for key, value in pairs:
-        found.setdefault(key, []).append(value)
-    return found
 
 
 # A year in a date as a page gives it; what stands between the names of authors.

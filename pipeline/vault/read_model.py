@@ -39,14 +39,14 @@ from pipeline.domain.talk import TalkState, Turn, read_talk
 from pipeline.errors import LogError, LogUnreadable
 from pipeline.ports import EventStore
 from pipeline.text.addresses import DOCUMENTS, path_of
-from pipeline.text.cleaning import name_slug, one_line, same_question, slug
+from pipeline.text.cleaning import grouped, name_slug, one_line, same_question, slug
 from pipeline.text.times import is_zone, moment_of, night_of
 from pipeline.text.words import language_code, numbers_differ, split_sentences, words_around_change
 from pipeline.vault import note
 from pipeline.vault.build_cache import Kept, rows_in
-from pipeline.vault.note import Names, View, grouped
+from pipeline.vault.note import Names, View
 from pipeline.vault.output.escaping import Link, superscript
-from pipeline.vault.output.passage_markdown import flat, statement
+from pipeline.vault.output.passage_markdown import blocks_of, flat, statement
 
 LONGEST_ANSWER = 320  # characters
 ON_HOME = 120  # characters of a text on Home, which is read on a phone
@@ -193,13 +193,16 @@ def _answer(state: SessionState, summary: Sequence[Sentence]) -> Sentence:
     """Return the answer of a summary of at least one sentence, on one line, with the known facts that it cites.
 
     Of written text it is the first sentence that says enough by itself; without a model the beginning of the best passage, after
-    the heading that it is under, which may be the term that it defines.
+    the heading that it is under, which may be the term that it defines; of one that begins with code, what leads to that.
     """
     first = next((sentence for sentence in summary if sentence.facts), summary[0])  # what cites nothing answers nothing
     facts = tuple(name for name in dict.fromkeys(first.facts) if name in state.facts)
     if outcome_of(state) == "passages":
-        heading = one_line(state.facts[facts[0]].heading, 60) if facts else ""  # a definition without its term says little
-        return Sentence(text=one_line(": ".join(filter(None, (heading, flat(first.text)))), LONGEST_ANSWER), facts=facts)
+        # A definition without its term says little, and code on one line says nothing.
+        heading, lead = (one_line(state.facts[facts[0]].heading, 60), state.facts[facts[0]].lead) if facts else ("", "")
+        is_code = any(block.kind == "code" for block in blocks_of(first.text)[:1])
+        said = lead if is_code and (heading or lead) else first.text
+        return Sentence(text=one_line(": ".join(filter(None, (heading, flat(said)))), LONGEST_ANSWER), facts=facts)
     said, *others = split_sentences(" ".join(first.text.split())) or [first.text]
     while others and (len(said) < _SHORT or said.endswith(":")):
         said = f"{said} {others.pop(0)}"
@@ -223,7 +226,7 @@ def _news(state: SessionState) -> News | None:
     if found is None:
         return None
     lost = tuple(one_line(path_of(source.url)) for source in found.unread if source.is_lost)
-    own = tuple(one_line(path_of(source.url)) for source in found.sources if source.url.startswith(DOCUMENTS))
+    own = tuple(one_line(path_of(one.url).rpartition("/")[2]) for one in found.sources if one.url.startswith(DOCUMENTS))
     was_of_passages = state.earlier.of_passages if state.earlier else bool(state.passages)  # older logs do not say the kind
     first_of_kind = found.first_of_kind or was_of_passages != bool(state.passages)
     is_same = not (added or found.changed or found.gone)

@@ -28,10 +28,10 @@ from pipeline.ports import EventStore
 from pipeline.system.files import read_bytes
 from pipeline.system.manifest import Tree
 from pipeline.text.addresses import path_of
-from pipeline.text.cleaning import digest_of, one_line
+from pipeline.text.cleaning import digest_of, grouped, one_line
 from pipeline.vault.build_cache import OWN, SETTLED, BuildReport, Kept, KnownNote
 from pipeline.vault.identity import Identity, Places, read_decisions, relink
-from pipeline.vault.note import block_id, grouped
+from pipeline.vault.note import block_id
 from pipeline.vault.notes.nights_and_home import home_note, night_note, picture, topic_note, topics_of
 from pipeline.vault.notes.parts import asked_rows, best_link
 from pipeline.vault.notes.reports_and_sources import file_of, import_note, report_note, session_note, source_note, worker_note

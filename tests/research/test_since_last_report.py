@@ -153,6 +153,9 @@ def test_what_only_a_deleted_document_said_is_gone_and_what_another_says_too_is_
     found = session_changes(earlier_session(cited(session(before))), after, lambda _digest: before[LAND][0])
     assert [fact.quote for fact in found.gone] == ["The sea is deep."]
     assert (found.kept, len(found.unread)) == (2, 1)
+    (_, shown, other), after.passages = (known := session(before)).facts, ()
+    after.passages, known.passages = (other,), (shown,)
+    assert session_changes(earlier_session(cited(known)), after, lambda _digest: before[LAND][0]).not_shown == ()
 
 
 def test_of_reports_of_passages_the_passages_alone_are_compared_and_not_what_a_model_had_found_before_it_failed() -> None:
@@ -427,7 +430,7 @@ def test_a_passage_of_a_document_that_was_there_unread_is_now_shown_and_one_of_a
 
 
 def test_a_morning_begins_with_the_number_that_changed_says_each_change_once_and_marks_a_new_question(tmp_path: Path) -> None:
-    folder = harbour_of(tmp_path / "ws", light="Ada keeps the lighthouse.")
+    folder = harbour_of(tmp_path / "ws", light="## The keeper\n\n```\nkeeper_of_the_lighthouse: Ada\n```")
     asked = ["How slow is the crane?", "How deep is the harbour?", "How many metres deep is the harbour?"]
     for zone, slow, deep in (("Etc/GMT+12", "slow", 12), ("Pacific/Kiritimati", "very slow", 15)):  # nights a day apart
         (folder / "corpus" / "crane.md").write_text(f"# crane\n\nThe crane is {slow} in winter.\n")
@@ -439,6 +442,6 @@ def test_a_morning_begins_with_the_number_that_changed_says_each_change_once_and
     home, digest = (folder / "vault" / "Home.md").read_text(), said(folder, "digest").out
     told = r"deep, says Otto. .was “12 metres”.\n    - Also new on: .*\|How .*\?\]\]\n.*\n\n.*How slow is"
     assert re.search(rf"## What changed\n\n.*deep.*\n.* 15 metres {told}", home)
-    assert "|Who keeps the lighthouse?]]** (1 source · new question): “Ada" in home
+    assert "|Who keeps the lighthouse?]]** (1 source · new question): “The keeper”" in home
     assert [text.count("15 metres deep") for text in (home, digest)] == [1, 1]
     assert digest.index("also\n  new on: How") < digest.index("very slow") < digest.index("1 source; new question.")

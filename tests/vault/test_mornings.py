@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,11 +27,16 @@ def test_the_front_page_stays_short_however_much_there_is(tmp_path: Path) -> Non
             store, id=f"2026-11-21-x-{number:04d}", query=f"Why {number}?", query_id=f"q{number}", tags=(f"t{number}", "all")
         )
         begun.begin().failed()
-    stories = [Story(store, id=f"2026-11-22-y-{one}", query=f"What of {one}?", query_id=f"y{one}") for one in range(9)]
+    stories = list[Story]()
+    for one in range(9):
+        asked: dict[str, Any] = {"query": f"What of {one}?", "query_id": f"y{one}"}
+        before = Story(store, id=f"2026-11-21-y-{one}", **asked).begin().not_found()
+        stories.append(Story(store, id=f"2026-11-22-y-{one}", previous=before.id, **asked))
     night(store, *(story.whole() for story in stories), date="2026-11-22")
     place = built(tmp_path, store)
     home = place.note("Home").read_text()
-    assert ("|What of 6?" in home, "|What of 7?" in home, " · [[nights/2026-11-22|and more]]" in home) == (True, False, True)
+    lines = "|What of 7?]]: not found last time\n", "|What of 8?]]: ", "\n- [[nights/2026-11-22|and more]]"
+    assert [line in home for line in lines] == [True, False, True]
     assert "|What of 8?" in place.note("nights/").read_text()
     assert "- [[bases/sessions.base|35 more]]" in home
     assert "Topics: [[topics/topic-all|all]] · " in home

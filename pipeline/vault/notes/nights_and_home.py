@@ -18,10 +18,10 @@ from pipeline.domain.talk import read_talk
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text import translations
-from pipeline.text.cleaning import name_slug, one_line
+from pipeline.text.cleaning import grouped, name_slug, one_line
 from pipeline.text.humanize import bill, duration
 from pipeline.text.times import timestamp
-from pipeline.vault.note import HOME, View, grouped
+from pipeline.vault.note import HOME, View
 from pipeline.vault.notes.parts import answer_of, best_link, properties_of, topic_links, topic_path
 from pipeline.vault.output.escaping import Inert, Link, sentence
 from pipeline.vault.output.templates import shipped
@@ -171,6 +171,7 @@ def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -
                 outcome, reason = f"finished since, {translations.day(card.ended_at)}", ""
             if card and not (card.read or card.ended or card.waiting):  # its session is empty: the report before says more
                 card = next(iter(model.reported_before(card)), card)
+            outcome = outcome or ("" if not card or card.has_note or group == "failed" else "how far it came")
             link, before = best_link(card) if card else entry.query, _found_before(model, card, group)
             found[group].append({"link": link, "outcome": outcome, "reason": reason, "found_before": before})
         elif card and group:
@@ -224,10 +225,15 @@ def due_next(nights: Sequence[Night]) -> tuple[str, str, str, int]:
 
 
 def home_note(model: VaultModel) -> GeneratedFile:
-    """Return the home note: the last night in which something was due, and whether one without work came after it."""
+    """Return the home note: the last night in which something was due, and whether one without work came after it.
+
+    If that night answered nothing, ``before`` is the last one that did.
+    """
     last, cards = next((night for night in reversed(model.nights) if night.last), None), model.by_id.values()
+    ended = (night for night in reversed(model.nights) if any(one.status in ("complete", "not-found") for one in night.last))
+    good = next(ended, last)
     newest = model.nights[-1] if model.nights else None
-    worked = {entry.query_id for entry in last.last} if last else set()
+    worked = {entry.query_id for night in (last, good) if night for entry in night.last}
     questions = [same for same in of_questions(cards) if same[-1].query_id not in worked or not same[-1].query_id]
     unanswered = [same[-1] for same in questions if not same[-1].has_note and same[-1].query_id not in model.archived]
     older = [card for same in questions if (card := latest(same)).has_note]
@@ -245,6 +251,8 @@ def home_note(model: VaultModel) -> GeneratedFile:
         "asked": answered_in_notes(model, newest) if newest else {},
         "night": night_view(model, last, ON_HOME) if last else None,
         "night_link": Link(f"nights/{last.date}", translations.day(last.date)) if last else None,
+        "before": night_view(model, good, ON_HOME) if good and good is not last else None,
+        "before_link": Link(f"nights/{good.date}", translations.day(good.date)) if good else None,
         "outcomes": sorted({name for night in model.nights[-_NIGHTS:] for name in _outcomes(model, night)}),
         "attention": [
             {

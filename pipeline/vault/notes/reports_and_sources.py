@@ -20,10 +20,10 @@ from pipeline.domain.steps import FetchPage, ReadPages, SearchFor, parts_of
 from pipeline.domain.summary import status_words
 from pipeline.text import translations
 from pipeline.text.addresses import DOCUMENTS, path_of
-from pipeline.text.cleaning import one_line
+from pipeline.text.cleaning import grouped, one_line
 from pipeline.text.ranking import page_origin
 from pipeline.text.words import language_code, words
-from pipeline.vault.note import OF_PAGE, View, block_id, citekey, grouped
+from pipeline.vault.note import OF_PAGE, View, block_id, citekey
 from pipeline.vault.notes import parts
 from pipeline.vault.output.escaping import Inert, Link, file_address, inert, linked_host, plain, web_address
 from pipeline.vault.output.passage_markdown import blocks_of, cells, claim_beside, is_plain, prose, statement
