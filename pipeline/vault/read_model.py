@@ -422,8 +422,8 @@ class VaultModel:
         return frozenset(self.nights[-1].batches[-1].started.archived if self.nights else ())
 
     def latest_on(self, query_id: str) -> Card | None:
-        """Return the latest session on a query."""
-        return self.of_query.get(query_id, [None])[-1]
+        """Return the latest session on a query whose report is not hidden."""
+        return next((card for card in reversed(self.of_query.get(query_id, ())) if card.id not in self.hidden), None)
 
     def reported_before(self, card: Card) -> list[Card]:
         """Return the sessions before this one that have a report on its query, or did not find it, the latest first."""

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from pipeline.domain.events.night_events import BatchStarted
 from pipeline.vault.notes.nights_and_home import nights_in
 from tests.fakes import MemoryStore
-from tests.vault.builders import Story, Workplace, built, change, night
+from tests.vault.builders import Scribe, Story, Workplace, built, change, night
 
 
 def test_the_answer_is_the_first_sentence_that_says_enough_and_no_more(tmp_path: Path) -> None:
@@ -79,6 +80,23 @@ def test_that_reports_are_called_wrong_on_one_machine_is_said_on_another_too(tmp
     place.build()
     other.build()
     assert "\nrating: useful\n" in theirs.read_text()
+
+
+def test_a_question_not_found_or_not_reached_stands_in_its_night_also_when_the_report_before_was_deleted(tmp_path: Path) -> None:
+    store = MemoryStore()
+    found = Story(store, query="Is it deep?", query_id="deep").whole()
+    night(store, found)
+    lost = Story(store, id="2026-11-22-deep-3f2b", query="Is it deep?", query_id="deep", previous=found.id, date="2026-11-22")
+    lost.begin().not_found()
+    night(store, lost, date="2026-11-22")
+    due = BatchStarted(due=("deep",), queries={"deep": "Is it deep?"})
+    Scribe(store, "batch-2026-11-23t020000-ab12", "2026-11-23").note(due)
+    place = built(tmp_path, store)
+    assert "found 4 quotes" in place.note("nights/2026-11-22").read_text()
+    for report, day in (("3f2a", 22), ("3f2b", 23)):
+        next((place.vault / "reports").rglob(f"*-{report}.md")).unlink()
+        place.build()
+        assert "Is it deep?" in place.note(f"nights/2026-11-{day}").read_text()
 
 
 def test_a_vault_without_any_session_says_what_to_do(tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -
             if card and card.has_report and card.ended_at > entry.at:
                 outcome, reason = f"finished since, {translations.day(card.ended_at)}", ""
             if card and not (card.read or card.ended or card.waiting):  # its session is empty: the report before says more
-                card = next(iter(model.reported_before(card)), card)
+                card = next((one for one in model.reported_before(card) if one.id not in model.hidden), card)
             outcome = outcome or ("" if not card or card.has_note or group == "failed" else "how far it came")
             link, before = best_link(card) if card else entry.query, _found_before(model, card, group)
             found[group].append({"link": link, "outcome": outcome, "reason": reason, "found_before": before})
@@ -196,7 +196,7 @@ def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -
 def _found_before(model: VaultModel, card: Card | None, group: str) -> Link | None:
     """Of a question not found, the link to the latest report before that found something and was not called wrong."""
     for one in model.reported_before(card) if card and group == "not-found" else ():
-        if one.has_report and one.rating != "wrong":
+        if one.outcome != "not-found" and one.rating != "wrong" and one.id not in model.hidden:
             quotes = translations.count(sum(len(reading.cited) for reading in one.read), "quote")
             return Link(one.report_path, f"the report of {translations.day(one.reported_at)} found {quotes}")
     return None
