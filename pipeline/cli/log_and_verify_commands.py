@@ -103,8 +103,8 @@ def verify(console: Console, repair: bool) -> None:
     hint = "; research verify --repair keeps the intact part" if code == ExitCode.DAMAGED and not repair else ""
     verdict = f"{counted(len(bad), 'problem')}{hint}" if bad else "no problem"
     stones = store.tombstones()
-    removed = [counted(len(stones.sessions), "log"), counted(len(stones.forgotten), "forgotten session")]
-    removed.append(counted(len(stones.objects), "page or exchange", "pages and exchanges"))
+    removed = [counted(len(stones.sessions), "log"), counted(len(stones.objects), "page or exchange", "pages and exchanges")]
+    removed.insert(1, counted(len(stones.forgotten), "forgotten session or talk", "forgotten sessions and talks"))
     pruned = [f"removed on purpose: {', '.join(removed)}"] if stones.sessions or stones.forgotten or stones.objects else []
     checked = f"{audit.quotes} quotes and {audit.citations} citations checked against stored pages: {verdict}"
     counts = {"quotes": audit.quotes, "citations": audit.citations, "unsupported": len(audit.unsupported)}

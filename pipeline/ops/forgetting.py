@@ -18,7 +18,7 @@ from pipeline.batch.session_index import SessionIndex
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all, encode
-from pipeline.domain.events.stream_records import FORGETTABLE, Kind, Record, id_digest, import_id, kind_of
+from pipeline.domain.events.stream_records import KINDS, Kind, Record, id_digest, import_id, kind_of
 from pipeline.domain.events.upkeep_events import ObjectsPruned, PruneEnded, ResearchPruned, SessionForgotten, SessionPruned
 from pipeline.domain.page_choice_and_findings import all_facts, contradictions, open_gaps
 from pipeline.domain.research_values import Cost, Spent
@@ -336,6 +336,9 @@ def finish(store: EventStore, context: RunContext) -> int:
     try:
         for log in logs:
             log.record()  # only when this is durable, what came before it is too
+        if talks := _talks_on_forgotten(store):
+            logs.append(new_stream(store, context, "prune"))
+            logs[-1].record(*(SessionForgotten(session=id_digest(talk)) for talk in talks))
         _strike_forgotten(store)
         for name in leftovers(store):
             store.remove_stream(name)
@@ -343,14 +346,14 @@ def finish(store: EventStore, context: RunContext) -> int:
         for log in logs:
             log.record(PruneEnded())
     finally:
-        for name in unfinished:
-            store.release(name)
+        for log in logs:
+            store.release(log.id)
     return len(unfinished)
 
 
 def leftovers(store: EventStore) -> list[str]:
     """Return the ids of pruned and forgotten streams of which something is still there."""
-    return [name for kind in FORGETTABLE for name in store.ids(kind, removed=True)]
+    return [name for kind in KINDS for name in store.ids(kind, removed=True)]
 
 
 def _still_pruned(store: EventStore) -> list[str]:
@@ -366,14 +369,25 @@ def _still_pruned(store: EventStore) -> list[str]:
     return sorted(there)
 
 
+def _talks_on_forgotten(store: EventStore) -> list[str]:
+    """Return the talks about forgotten sessions; join what another machine added to a talk out of which something was struck."""
+    stones, found = store.tombstones(), list[str]()
+    for name in list(store.ids("talk")) if stones.forgotten else ():
+        try:
+            scope = _scope(store, name)
+        except LogDamaged:
+            store.strike(name, Record._replace)  # each record as it is
+            scope = _scope(store, name)
+        if scope and all(map(stones.is_forgotten, scope)):
+            found.append(name)
+    return found
+
+
 def _strike_forgotten(store: EventStore) -> None:
     """Take away what other streams say of forgotten sessions; nights and what people did to notes of their queries too."""
     stones = store.tombstones()
     if not stones.forgotten:
         return
-    for name in list(store.ids("talk")):
-        if (scope := _scope(store, name)) and all(map(stones.is_forgotten, scope)):
-            store.remove_stream(name)
     queries = stones.queries.keys() - {id_digest(_query_of(store, name)) for name in store.ids("session")}
     names = {kind: stones.forgotten.keys() | (queries if kind in ("batch", "vault") else set()) for kind in _STRUCK}
     for kind in _STRUCK:

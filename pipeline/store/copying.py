@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.stream_records import FORGETTABLE, KINDS, Kind, kind_of
+from pipeline.domain.events.stream_records import KINDS, Kind, kind_of
 from pipeline.errors import LogError, LogUnreadable, ObjectMissing
 from pipeline.store.layout import Layout, is_plain, is_shared, object_path, segment_path, stream_of
 from pipeline.store.objects import FileObjects, opened
@@ -213,7 +213,8 @@ class _Copying:
         pairs = ((one.path, zip(one.lines, held[one.path].lines, strict=False)) for one in ours if one.path in held)
         others = {path for path, lines in pairs if any(line.hash != other.hash for line, other in lines)}
         # What was forgotten is struck out of all but sessions and imports, and what is left of such a stream is in one file.
-        is_struck = bool(others and (self.ours.forgotten or self.theirs.forgotten)) and kind_of(stream) not in FORGETTABLE
+        can_be_struck = kind_of(stream) not in ("session", "import")
+        is_struck = can_be_struck and bool(others and (self.ours.forgotten or self.theirs.forgotten))
         is_left = is_struck and not (self.is_own and self.ours.forgotten.keys() - self.theirs.forgotten.keys())
         for segment in ours:
             known = held.get(segment.path) or Segment(segment.path)

@@ -40,6 +40,7 @@ from pipeline.store.record_chain import (
     read_segments,
     refuse_damage,
     refuse_unfit,
+    relinked,
     seal,
 )
 from pipeline.store.tombstone_filter import StoredStreams
@@ -255,7 +256,6 @@ class FileStore(StoredStreams):
         self.prepare()
         if kind_of(session_id) != "prune":
             return self._writer(session_id).append(records, expected_version)
-        self._stones()
         version = self._writer(session_id).append(records, expected_version)
         self._recorded(records)
         return version
@@ -345,7 +345,7 @@ class FileStore(StoredStreams):
                     break  # somebody put a file of theirs there
 
     def strike(self, stream: str, change: Callable[[Record], Record]) -> None:
-        """Rewrite a stream record by record, into its first segment.
+        """Rewrite a stream record by record, into its first segment, with what another machine wrote after a record as it was.
 
         Raises:
             LogDamaged, LogForked, LogUnreadable, LogUnwritable, WorkspaceLocked: as the port says.
@@ -357,7 +357,7 @@ class FileStore(StoredStreams):
             first, *others = read_segments(self._layout, stream)
             known = {line.record.id for line in first.lines}
             if not others or not known.issuperset(line.record.id for segment in others for line in segment.lines):
-                first.lines = refuse_damage(join([first, *others]), stream).lines
+                first.lines = refuse_damage(join(relinked([first, *others]), self._rule), stream).lines
             lines, head = [], ZEROS  # if a rewriting was interrupted, the first segment has the records of all others already
             for record in (change(line.record) for line in first.lines):
                 line, head = seal(record.data, head)

@@ -348,6 +348,22 @@ def join(segments: Iterable[Segment], rule: Rule | None = None) -> RecordChain:
     return chain
 
 
+def relinked(segments: Sequence[Segment]) -> Sequence[Segment]:
+    """Let segments that continue a record of the first one as it was before that was rewritten continue it as it is now.
+
+    Only what was forgotten is rewritten, and into the first segment: damage leaves no sound record of another hash there.
+    """
+    now = {line.hash: line.hash for segment in segments for line in segment.lines}
+    places = {line.record.version: line.hash for line in segments[0].lines}
+    for segment in sorted(segments[1:], key=lambda one: one.lines[0].record.version if one.lines else 0):
+        for number, (record, hash_, prev) in enumerate(segment.lines):
+            before = now.get(prev) or places.get(record.version - 1, prev)
+            if before != prev:
+                now[hash_] = seal(record.data, before)[1]
+                segment.lines[number] = Line(record, now[hash_], before)
+    return segments
+
+
 def refuse_damage(chain: RecordChain, stream: str) -> RecordChain:
     """Return the chain if it can be trusted.
 

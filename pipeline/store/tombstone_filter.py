@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from pipeline.domain.events.stream_records import FORGETTABLE, NO_TOMBSTONES, Kind, Record, Tombstones, kind_of, tombstones_of
+from pipeline.domain.events.stream_records import NO_TOMBSTONES, Kind, Record, Tombstones, kind_of, tombstones_of
 from pipeline.errors import EventRejected
 from pipeline.ports import Objects
 from pipeline.store.record_chain import envelope_of
@@ -65,10 +65,7 @@ class StoredStreams(ABC):
 
     def ids(self, kind: Kind, *, removed: bool = False) -> Iterator[str]:
         """Yield the ids of all streams of a kind, sorted; ``removed``: of those instead that must go, and still are there."""
-        names = self.stored_ids(kind, traces=removed)
-        if kind not in FORGETTABLE:
-            return iter(() if removed else names)
-        stones = self._stones()
+        names, stones = self.stored_ids(kind, traces=removed), self._stones()
         if removed:
             return (name for name in names if stones.is_forgotten(name) or name in stones.sessions)
         pruned = stones.sessions.keys() if kind == "session" else ()
@@ -78,10 +75,8 @@ class StoredStreams(ABC):
     def marks(self, kinds: Sequence[Kind] = ("session", "batch")) -> Mapping[str, str]:
         """Return a mark for each stream of these kinds, by id, kind by kind, each sorted."""
         found, stones = self.stored_marks(kinds), self._stones()
-        if not {*FORGETTABLE} & {*kinds} or not (stones.sessions or stones.forgotten):
-            return found
         pruned = {name: f"pruned:{one.report}" for name, one in stones.sessions.items()} if "session" in kinds else {}
-        left = {name: mark for name, mark in found.items() if kind_of(name) not in FORGETTABLE or not stones.is_forgotten(name)}
+        left = {name: mark for name, mark in found.items() if not stones.is_forgotten(name)}
         whole = left | pruned
         return {name: whole[name] for kind in kinds for name in sorted(whole) if kind_of(name) == kind}
 
@@ -108,5 +103,5 @@ class StoredStreams(ABC):
         self._known_prunes = dict(self.stored_marks(["prune"]))
 
     def _refuse_removed(self, stream: str) -> None:
-        if kind_of(stream) in FORGETTABLE and (stream in (stones := self._stones()).sessions or stones.is_forgotten(stream)):
+        if stream in (stones := self._stones()).sessions or stones.is_forgotten(stream):
             raise EventRejected(f"{stream} was pruned and cannot go on", hint="research the question in a new session")

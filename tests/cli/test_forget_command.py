@@ -33,7 +33,7 @@ def test_by_age_it_follows_the_rule_verify_accounts_for_it_and_the_rest_can_be_f
     assert (done["sessions"], done["left"]) == (dry["sessions"], {})
     verified = said(workspace, "verify")
     assert verified.code == 0
-    assert "removed on purpose: 2 logs, 0 forgotten sessions, " in verified.out
+    assert "removed on purpose: 2 logs, 0 forgotten sessions and talks, " in verified.out
     assert json.loads(said(workspace, "--json", "show", "q1").out)["pruned"]
     assert said(workspace, "prune").out.startswith("nothing is old enough")
     assert said(workspace, "forget", "--older-than", "9000d", "--yes").out.startswith("nothing is old enough")

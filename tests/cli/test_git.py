@@ -103,6 +103,31 @@ def test_two_machines_that_forgot_different_sessions_of_a_night_have_forgotten_b
         assert not list((machine / "vault" / "sources").rglob("*.md"))
 
 
+def test_what_one_machine_asked_while_another_forgot_what_it_was_about_goes_with_it_and_a_talk_about_all_goes_on(
+    tmp_path: Path,
+) -> None:
+    laptop = workspace_in(tmp_path / "laptop", "  - {query: How deep is the harbour?, id: depth}\n")
+    assert said(laptop, "-q", "run").code == 0
+    (laptop / ".gitignore").write_text("/site/\n")
+    for about in ("depth", "--all"):
+        assert said(laptop, "ask", about, "How deep is the harbour at low tide?").code == 0
+    server = cloned(laptop, "night")
+    for about in ("depth", "--all"):
+        assert said(laptop, "ask", "--continue", about, "Where do ships wait?").code == 0
+    assert said(server, "forget", "depth", "--yes").code == 0
+    for machine in (laptop, server):
+        commit(machine, "day")
+    git(laptop, "pull", "-q", "--no-rebase", "--no-edit", "../server", "HEAD", may_fail=True)
+    assert said(laptop, "merge").code == 0
+    commit(laptop, "merge")
+    git(server, "pull", "-q", "--no-rebase", "../laptop", "HEAD")
+    for machine in (laptop, server):
+        assert said(machine, "verify").code == 0
+        (talk,) = (machine / "events" / "talks").iterdir()
+        assert (talk.read_bytes().count(b'"message.answered"'), b"depth" in talk.read_bytes()) == (2, False)
+    assert said(server, "ask", "--continue", "Where do ships wait at night?").code == 0
+
+
 def test_a_switch_to_a_branch_without_a_session_is_no_loss_and_back_it_is_there(whole: Path, tmp_path: Path) -> None:
     folder = stopped_at(whole, tmp_path / "laptop", 6)
     (folder / ".gitignore").write_text("/site/\n/events/local/\n")

@@ -12,7 +12,6 @@ from pipeline.text.cleaning import digest_of, slug
 
 Kind = Literal["session", "batch", "memory", "talk", "vault", "prune", "import"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-FORGETTABLE: tuple[Kind, ...] = ("session", "import")  # what a person may have forgotten
 MERGE = "merge-"  # how the run ids of merge segments begin
 
 
@@ -98,10 +97,10 @@ class PrunedSession(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tombstones:
-    """Pruned sessions by id, when each object was pruned, and when each session or query was forgotten, by the digest of its id.
+    """Pruned sessions by id, when each object was pruned, and when what else was forgotten, by the digest of its id.
 
-    A forgotten session is named by a digest, because its id contains words of its question. ``written_off`` are the ids of
-    sessions whose log is missing, and whose loss the user has accepted.
+    What is ``forgotten`` are sessions, imports and talks: by digests, because their ids contain words of a question.
+    ``written_off`` are the ids of sessions whose log is missing, and whose loss the user has accepted.
     """
 
     sessions: Mapping[str, PrunedSession] = field(default_factory=dict)
@@ -110,9 +109,9 @@ class Tombstones:
     queries: Mapping[str, str] = field(default_factory=dict)
     written_off: frozenset[str] = frozenset()
 
-    def is_forgotten(self, session: str) -> bool:
-        """Tell whether a session was forgotten."""
-        return bool(self.forgotten) and id_digest(session) in self.forgotten
+    def is_forgotten(self, stream: str) -> bool:
+        """Tell whether a session, an import or a talk was forgotten."""
+        return bool(self.forgotten) and id_digest(stream) in self.forgotten
 
     def query_forgotten(self, query_id: str) -> str:
         """Return when research on a query was forgotten last; "" if it never was."""

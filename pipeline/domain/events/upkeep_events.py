@@ -64,9 +64,10 @@ class ObjectsPruned(EventBase):
 
 
 class SessionForgotten(EventBase):
-    """A tombstone of a session that its user had forgotten: ``session`` and ``query`` are the SHA-256 of the two ids.
+    """A tombstone of what its user had forgotten, a session or an import: ``session`` and ``query`` are the SHA-256 of two ids.
 
-    Neither the question's words nor any found text is in it. ``objects`` as in ``SessionPruned``.
+    A talk about it has one too, with its own id. Neither words of a question nor any found text is in it. ``objects`` as in
+    ``SessionPruned``.
     """
 
     type: Literal["session.forgotten"] = "session.forgotten"
