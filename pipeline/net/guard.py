@@ -165,15 +165,8 @@ def is_public(address: str) -> bool:
     except ValueError:
         return False
     if isinstance(found, IPv6Address):
-        inner = _inner(found)
+        inner = found.ipv4_mapped or (IPv4Address(int(found) & 0xFFFF_FFFF) if found in _NAT64 else None)  # it embeds that one
         if inner is None:
             return found in _GLOBAL_V6 and not any(found in net for net in _BAD_V6) and not found.is_multicast
         found = inner
     return found.is_global and not any(found in net for net in _BAD_V4)
-
-
-def _inner(address: IPv6Address) -> IPv4Address | None:
-    """Return the IPv4 address that ``address`` embeds, or None."""
-    if address.ipv4_mapped is not None:
-        return address.ipv4_mapped
-    return IPv4Address(int(address) & 0xFFFF_FFFF) if address in _NAT64 else None

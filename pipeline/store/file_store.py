@@ -234,7 +234,6 @@ class FileStore(StoredStreams):
         self._branched: dict[str, bool] = {}
         self._writers: dict[str, StreamWriter] = {}
         self._guard = threading.Lock()
-        self._prepared = False
 
     @property
     def objects(self) -> FileObjects:
@@ -385,10 +384,8 @@ class FileStore(StoredStreams):
         Raises:
             LogUnwritable: the disk refuses.
         """
-        if not self._prepared:
-            with _refusals(str(self._layout.root)):
-                self._layout.prepare()
-            self._prepared = True
+        with _refusals(str(self._layout.root)):
+            self._layout.prepare()
 
     def write(self, stream: str, segments: Sequence[Segment], chain: RecordChain) -> None:  # noqa: ARG002 - a database needs it
         """Write the segments whose files lack records, those first that others continue.

@@ -341,8 +341,7 @@ def join(segments: Iterable[Segment], rule: Rule | None = None) -> RecordChain:
     parsed = sorted(segments, key=lambda segment: segment.path)
     chain = RecordChain(findings=[segment.finding for segment in parsed if segment.finding])
     by_version = sorted((s for s in parsed if s.lines), key=lambda segment: segment.lines[0].record.version)
-    if not _is_one_line(chain, by_version):
-        _join_branches(chain, by_version, rule)
+    _join_branches(chain, by_version, rule)
     last = next((path for path in reversed(chain.files) if path), "")
     chain.findings = [finding for finding in chain.findings if finding.kind != "torn" or finding.path >= last]
     return chain
@@ -385,17 +384,6 @@ def refuse_damage(chain: RecordChain, stream: str) -> RecordChain:
     for finding in bad:
         raise LogForked(f"the log of {stream} has two ends: {finding}", hint="`research merge` joins its branches")
     return chain
-
-
-def _is_one_line(chain: RecordChain, segments: Sequence[Segment]) -> bool:
-    """Put the segments into the chain if each continues the one before; return whether they do, as nearly always."""
-    heads = [ZEROS, *(segment.lines[-1].hash for segment in segments)]
-    if any(segment.lines[0].prev != head for segment, head in zip(segments, heads, strict=False)):
-        return False
-    for segment in segments:
-        chain.lines += segment.lines
-        chain.files += [segment.path] * len(segment.lines)
-    return not segments or chain.lines[0].record.version == 1
 
 
 def _join_branches(chain: RecordChain, segments: Sequence[Segment], rule: Rule | None) -> None:
