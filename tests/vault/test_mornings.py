@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipeline.domain.events.night_events import BatchStarted
-from pipeline.vault.notes.nights_and_home import nights_in
+from pipeline.domain.events.night_events import BatchStarted, QueryEnded
+from pipeline.domain.research_values import Cost
+from pipeline.vault.notes.nights_and_home import nights_in, questions_of
+from pipeline.vault.read_model import Card, News, Night
 from tests.fakes import MemoryStore
 from tests.vault.builders import Scribe, Story, Workplace, built, change, night
 
@@ -97,6 +101,24 @@ def test_a_question_not_found_or_not_reached_stands_in_its_night_also_when_the_r
         next((place.vault / "reports").rglob(f"*-{report}.md")).unlink()
         place.build()
         assert "Is it deep?" in place.note(f"nights/2026-11-{day}").read_text()
+
+
+def test_a_question_whose_change_was_told_stays_if_it_says_more_and_those_not_found_are_in_the_order_of_work() -> None:
+    told = News("2026-11-20", ("The fee is 3.",), changed=1, place=0)
+    also = replace(told, lost=("old.md",)), replace(told, other="another passage is nearest")
+    cards = {f"q{place}": card_for("passages", news) for place, news in enumerate((told, told, *also))}
+    cards |= {"back": replace(card_for("answered", told), found_at_last=True)}
+    cards |= {"none": card_for("not-found", None), "nor": card_for("not-found", told)}
+    ended = [QueryEnded(query_id=name, query=name, session=name, status="complete") for name in cards]
+    last = Night("2026-11-21", (), datetime.min, Cost(), (), dict.fromkeys(cards, 1))
+    groups = {one.query_id: group for one, _, group, _ in questions_of(last, zip(ended, cards.values(), strict=True))}
+    assert [groups[name] for name in cards] == ["changed", "", "changed", "changed", "changed", "not-found", "not-found"]
+    assert [name for name in groups if groups[name] == "not-found"] == ["none", "nor"]
+
+
+def card_for(outcome: str, news: News | None) -> Card:
+    card = Card(id="s", status="complete", outcome=outcome, session_path="s", report_path="r", workers={}, news=news)
+    return replace(card, reported_at="2026-11-21T02:00:00.000Z", previous_session="s0")
 
 
 def test_a_vault_without_any_session_says_what_to_do(tmp_path: Path) -> None:

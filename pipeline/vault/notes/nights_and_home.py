@@ -93,7 +93,7 @@ def questions_of(night: Night, cards: Iterable[tuple[QueryEnded, Card | None]]) 
 
     def place(one: tuple[QueryEnded, Card | None]) -> tuple[int, int]:
         entry, card = one
-        if not card or entry.status != "complete":
+        if not card or entry.status != "complete" or card.outcome == "not-found":
             return 0, 0
         return 0 if card.is_new else 3 if card.found_at_last else card.news.place if card.news else 5, night.ages[entry.query_id]
 
@@ -105,7 +105,8 @@ def questions_of(night: Night, cards: Iterable[tuple[QueryEnded, Card | None]]) 
             for text in card.news.first:
                 told.setdefault(text, []).append(card)
             new = {text: told[text] for text in card.news.first if told[text][0] is card}
-            group = group if new or card.news.count != len(card.news.first) or not card.news.first else ""
+            more = card.news.lost or card.news.other or card.found_at_last or card.news.count != len(card.news.first)
+            group = group if new or more else ""
         found.append((entry, card, group, new))
     return found
 
@@ -418,8 +419,10 @@ def _view(digest: Digest, place_of: Callable[[Card], str]) -> View:
     """What a digest says, without control characters, what changed first."""
     night, left = digest.night, digest.night.left_out.values()
     groups = grouped((question[2], _row(question, place_of)) for question in digest.questions)
-    asked = [(text, f"{said} ({place_of(card)})" if card else said) for card, text, said in digest.asked]
-    groups["asked"] = [{"query": one_line(text, _LONGEST), "reason": reason, "status": ""} for text, reason in asked]
+    groups["asked"] = [
+        {"query": one_line(text, _LONGEST), "reason": f"{said} ({place_of(card)})".strip() if card else said, "status": ""}
+        for card, text, said in digest.asked
+    ]
     groups["left"] = [{"query": one_line(one.query), "reason": one_line(sentence(one.reason)), "status": ""} for one in left]
     titles = {**_GROUPS, "asked": "Answered in notes", "left": "Left out"}
     return {
