@@ -21,11 +21,11 @@ from pipeline.cli.arguments_and_builds import (
 from pipeline.cli.presentation import list_lines, listed, show_lines, shown
 from pipeline.config.workspace_settings import load_workspace, machine_of
 from pipeline.domain.events.import_events import NOT_CHECKED, Import, import_of
-from pipeline.domain.events.json_codec import decode, decode_all
+from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.upkeep_events import NoteRated
 from pipeline.domain.evidence_trail import Why, value_of
 from pipeline.domain.evidence_trail import why as why_of
-from pipeline.domain.session import ResearchSession, state_at
+from pipeline.domain.session import ResearchSession
 from pipeline.domain.summary import OUTCOME_WORDS, is_tagged
 from pipeline.errors import LogError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console
@@ -34,11 +34,12 @@ from pipeline.site.paths import encoded, page_of
 from pipeline.text.addresses import readable
 from pipeline.text.humanize import counted
 from pipeline.vault.identity import read_decisions
-from pipeline.vault.read_model import Card, Night, rated_for
+from pipeline.vault.read_model import Card, Night, folded, rated_for
 from pipeline.wiring import vault_and_site
 from pipeline.wiring.store_adapters import store_of
 
 _MOST_ORIGINS = 3
+_FOUND = {"answer", "disputed", "news", "found_at_last"}  # of what a session found, in a digest's value
 
 
 @click.command()
@@ -105,13 +106,7 @@ def _why_lines(found: Why, rated: dict[str, NoteRated]) -> Iterator[str]:
 @click.pass_obj
 def digest(console: Console, day: str | None, html: bool) -> None:
     """Print what a night found: what changed first, each answer in a sentence, how sure it is, what failed."""
-    from pipeline.vault.notes.nights_and_home import (  # templates take time to import
-        digest_of,
-        heading_of,
-        html_of,
-        nights_in,
-        text_of,
-    )
+    from pipeline.vault.notes.nights_and_home import digest_of, html_of, nights_in, text_of  # templates take time to import
 
     store = workspace_store(console.folder)
     nights, unread = nights_in(store)
@@ -124,7 +119,7 @@ def digest(console: Console, day: str | None, html: bool) -> None:
     night, where = found.night, place_of(console, load_workspace(console.folder).queue.settings.site_url)
     value: dict[str, Any] = {
         "night": night.date,
-        "heading": heading_of(found),
+        "heading": found.heading,
         "next": found.next,
         "seconds": night.seconds,
         "usd": night.cost.charged_usd,
@@ -134,7 +129,6 @@ def digest(console: Console, day: str | None, html: bool) -> None:
     }
     for one, known, *_ in found.questions:
         card = known if known and known.reported_at else None
-        fields = TypeAdapter(Card).dump_python(card, mode="json") if card else {}
         value["questions"].append(
             {
                 "query": one.query,
@@ -142,7 +136,7 @@ def digest(console: Console, day: str | None, html: bool) -> None:
                 "reason": one.reason,
                 "report": where(card) if card else "",
                 "open": known.open if known else (),
-                "found": {name: fields[name] for name in ("answer", "disputed", "news", "found_at_last")} if card else None,
+                "found": TypeAdapter(Card).dump_python(card, mode="json", include=_FOUND) if card else None,
             }
         )
     console.data(html_of(found, where).split("\n") if html else text_of(found, where), value)
@@ -248,13 +242,11 @@ def show(console: Console, session: str, version: int | None) -> None:
         print_import(console, store, imported)
         return
     name = session_named(console.folder, store, session)
-    newest = ResearchSession.open(store, name).state
-    if version and version > newest.version:
-        raise UsageError(f"{name} has no version {version}", hint=f"it has the versions 1 to {newest.version}")
-    state = state_at(store, name, version) if version else newest
-    last = [record for record in store.load(name, after=max(0, state.version - 1)) if record.version == state.version]
+    state, events = folded(store, name, version)
+    if version and version > state.version:
+        raise UsageError(f"{name} has no version {version}", hint=f"it has the versions 1 to {state.version}")
     report = vault_and_site.report_of(console.folder)(state.id)
-    console.data(show_lines(state, decode(last[0].data) if last else None, console.path(report)), shown(state, report))
+    console.data(show_lines(state, events[-1] if events else None, console.path(report)), shown(state, report))
 
 
 def imports_of(console: Console, store: EventStore) -> list[Import]:

@@ -109,12 +109,12 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
     if settings.notify.ntfy or settings.notify.webhook:
         from pipeline.cli.reading_commands import place_of
         from pipeline.ops.pings_and_digests import post_digest
-        from pipeline.vault.notes.nights_and_home import digest_of, heading_of, nights_in, text_of
+        from pipeline.vault.notes.nights_and_home import digest_of, nights_in, text_of
 
         nights, unread = nights_in(env.store)
         found = digest_of(env.store, nights, unread)
         text = "\n".join(text_of(found, place_of(console, settings.site_url)))
-        for problem in post_digest(settings.notify, heading_of(found), text, route_of(settings, env.keys)):
+        for problem in post_digest(settings.notify, found.heading, text, route_of(settings, env.keys)):
             console.say(problem, always=True, fg="yellow")  # what is not delivered fails nothing
     return int(account["exit_code"])
 

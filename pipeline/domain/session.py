@@ -135,15 +135,6 @@ def record_of(event: EventBase) -> Record:
     return Record(event.id, event.session_id, event.version, event.type, event.at, event.run_id, encode(event))
 
 
-def state_at(store: StoredEvents, session_id: str, version: int) -> SessionState:
-    """Return the session's state after the event ``version`` (1-based; beyond the last: the latest).
-
-    Raises:
-        LogError: the log is damaged, forked, or written by a newer major version.
-    """
-    return state_of(session_id, decode_all(record.data for record in store.load(session_id) if record.version <= version))
-
-
 def state_of(session_id: str, events: Iterable[EventBase]) -> SessionState:
     """Return the state that a session's events fold to."""
     state = SessionState(id=session_id)

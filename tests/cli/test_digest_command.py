@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pipeline.vault.notes.nights_and_home import digest_of, heading_of, html_of, nights_in, text_of
+from pipeline.vault.notes.nights_and_home import digest_of, html_of, nights_in, text_of
 from tests.commanding import said, workspace_in
 from tests.fakes import MemoryStore
 from tests.vault.builders import a_store
@@ -22,7 +22,7 @@ def test_a_session_that_cannot_be_read_is_named() -> None:
     store.strike("2026-11-28-power-cut-9c01", lambda record: record._replace(data=b"{}"))
     text = _text(store)
     assert "Problems\n  - How does an append-only log survive a power cut?: its log" in text
-    assert heading_of(digest_of(store, nights_in(store)[0])).endswith("1 answered, 1 failed, 1 unfinished")
+    assert digest_of(store, nights_in(store)[0]).heading.endswith("1 answered, 1 failed, 1 unfinished")
 
 
 def test_control_characters_of_a_page_do_not_reach_the_terminal() -> None:

@@ -6,10 +6,10 @@ import pytest
 
 from pipeline.domain import fold
 from pipeline.domain.events import session_events as e
-from pipeline.domain.session import ResearchSession, state_at
+from pipeline.domain.session import ResearchSession
 from pipeline.domain.session_state import SessionState
 from pipeline.errors import CommandRefused
-from tests.recorded import SMALL, recorded, records, stream
+from tests.recorded import SMALL, records, stream
 
 # A stream with folds, gap workers, two rounds of analysis and a report.
 CONFIG = SMALL | {"gap_rounds": 1, "context_tokens": 100}
@@ -19,13 +19,6 @@ def folded(version: int) -> SessionState:
     session = ResearchSession("s1")
     session.replay(record.data for record in records(**CONFIG)[:version])
     return session.state
-
-
-def test_the_state_at_a_version_is_what_was_known_then() -> None:
-    store = recorded(**CONFIG)
-    for version in (0, 1, 17, len(records(**CONFIG))):
-        assert state_at(store, "s1", version) == folded(version)
-        assert state_at(store, "s1", version).version == version
 
 
 def test_a_refused_event_changes_nothing_and_says_why() -> None:

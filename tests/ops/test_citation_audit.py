@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from pipeline.domain.research_values import Fact, Paragraph, ReportSection, Sentence
-from pipeline.domain.session import state_at
+from pipeline.domain.session import ResearchSession
 from pipeline.domain.session_state import SessionState
 from pipeline.ops.citation_audit import check
 from tests.recorded import copied, recorded
 
 
 def whole() -> SessionState:
-    return state_at(recorded(), "s1", 10**9)
+    return ResearchSession.open(recorded(), "s1").state
 
 
 def cited(state: SessionState) -> Fact:

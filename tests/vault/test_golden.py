@@ -20,7 +20,7 @@ from pipeline.domain.research_values import Changes, Cost, Paragraph, ReportSect
 from pipeline.errors import GONE
 from pipeline.research.report_parsing import read_sentence
 from pipeline.vault.build_cache import paths_of
-from pipeline.vault.notes.nights_and_home import digest_of, heading_of, nights_in, text_of
+from pipeline.vault.notes.nights_and_home import digest_of, nights_in, text_of
 from pipeline.vault.report_export import cited_sources, page, portable, references
 from pipeline.vault.stages import SNIPPET
 from tests.fakes import MemoryStore
@@ -218,7 +218,7 @@ def golden_files(root: Path) -> dict[str, bytes]:
         place.build()
         made[f"vault/Home {name}.md"] = place.note("Home").read_bytes()
         digest = digest_of(store, nights_in(store)[0], today="2026-12-01")
-        lines = heading_of(digest), *text_of(digest, attrgetter("report_path"))
+        lines = digest.heading, *text_of(digest, attrgetter("report_path"))
         made[f"exported/digest {name}.txt"] = "\n".join(lines).encode()
 
     place.record([NoteRated(note="source:x", rating="wrong", url=PAGES[0])])

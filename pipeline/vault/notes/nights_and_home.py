@@ -350,15 +350,16 @@ class Digest:
     """A night's questions as their last run left them, each with its session's card, None if its log cannot be read.
 
     ``problems`` say what was not built, and what of the queue, the documents and the log cannot be read. ``next`` says of a night
-    without work what is due next. ``today`` is the date on which it is the last night, "" if it may not be. ``asked`` are the
-    questions in notes that were answered, with the sessions that they are about, and the answers' beginnings.
+    without work what is due next. ``heading`` is the night in a line, as a mail's subject: ``Night of 21 November 2026: 3
+    answered, 1 failed``. ``asked`` are the questions in notes that were answered, with the sessions that they are about, and the
+    answers' beginnings.
     """
 
     night: Night
+    heading: str
     questions: tuple[Question, ...]
     problems: tuple[str, ...]
     next: str = ""
-    today: str = ""
     asked: tuple[tuple[Card | None, str, str], ...] = ()
 
 
@@ -377,7 +378,10 @@ def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
 
 
 def digest_of(store: EventStore, nights: Sequence[Night], unread: Iterable[str] = (), today: str = "") -> Digest:
-    """Return the digest of the last of ``nights``. A session that cannot be read is named, not left out."""
+    """Return the digest of the last of ``nights``. A session that cannot be read is named, not left out.
+
+    On a later day than the night's, if that is ``today``, the heading says that nothing was researched since.
+    """
     night = nights[-1]
 
     def read(session: str) -> Card | None:
@@ -392,17 +396,10 @@ def digest_of(store: EventStore, nights: Sequence[Night], unread: Iterable[str] 
     problems = (*night.not_made, *night.batches[-1].started.unread, *unread, *lost)
     when, _, query, more = due_next(nights)
     query += f" (and {more:,} more)" if more else ""
-    return Digest(night, tuple(questions_of(night, cards)), problems, f"{when}: {query}" if when else "", today, asked)
-
-
-def heading_of(digest: Digest) -> str:
-    """Return the night in a line, as a mail's subject: ``Night of 21 November 2026: 3 answered, 1 failed``.
-
-    Where nothing was researched since, it says so.
-    """
-    words = _words(digest.night, Counter(ended_as(one.status, card) for one, card, *_ in digest.questions))
-    since = ", nothing was researched since" if digest.night.date < digest.today else ""
-    return f"Night of {translations.day(digest.night.date)}{since}: {words}"
+    since = ", nothing was researched since" if night.date < today else ""
+    words = _words(night, Counter(ended_as(one.status, card) for one, card in cards))
+    heading = f"Night of {translations.day(night.date)}{since}: {words}"
+    return Digest(night, heading, tuple(questions_of(night, cards)), problems, f"{when}: {query}" if when else "", asked)
 
 
 def text_of(digest: Digest, place_of: Callable[[Card], str]) -> list[str]:
@@ -426,8 +423,7 @@ def _view(digest: Digest, place_of: Callable[[Card], str]) -> View:
     groups["left"] = [{"query": one_line(one.query), "reason": one_line(sentence(one.reason)), "status": ""} for one in left]
     titles = {**_GROUPS, "asked": "Answered in notes", "left": "Left out"}
     return {
-        "heading": heading_of(digest),
-        "next": digest.next,
+        "digest": digest,
         "figures": ", ".join(filter(None, (duration(night.seconds) if night.seconds else "", bill(night.cost.charged_usd)))),
         "groups": [(title, group in _REPORTED, groups[group]) for group, title in titles.items() if groups.get(group)],
         "problems": [one_line(text, _LONGEST) for text in digest.problems],
