@@ -66,10 +66,8 @@ def no_evidence(state: SessionState) -> s.Fail:
     languages, known, documents = survey.languages, survey.statistics, survey.statistics.documents
     if state.config.has_model:
         reason = "the language model found nothing in the pages that it read that answers the question"
-    elif documents > 1:
-        reason = f"nothing in your {documents:,} documents is near enough to the question"
-    elif documents == 1:
-        reason = "your one document holds no passage that is near enough to the question"
+    elif documents:
+        reason = f"nothing in your {counted(documents, 'document')} is near enough to the question"
     else:
         reason = "no source that was found is near enough to the question"
     own, is_counted = language_of(state.query), documents and known.passages  # 0 documents: the web was searched

@@ -230,7 +230,7 @@ def _bill(
 ) -> dict[str, Any]:
     """Return what the other branch cost besides the adopted events, as ``BranchMerged`` says it."""
     known, new = ([decode(record.data) for record in records] for records in (kept.known.values(), fresh))
-    counted, unanswered = _lost_calls(known), _lost_calls([*known, *new])
+    counted, unanswered = fold.lost_calls(known), fold.lost_calls([*known, *new])
     lost = [call for call in unanswered if call not in counted]
     answers = [event.cost for event in new if isinstance(event, e.Answered) and event.id not in adopted]
     cost = total([*answers, *(assumed(call.worst, expected(call.step, call.worst)) for call in lost)])
@@ -244,17 +244,6 @@ def _bill(
 
 def _without_history(_step: str, worst: Cost) -> float:
     return CallHistory().expected_usd(worst)
-
-
-def _lost_calls(events: Iterable[e.EventBase]) -> list[e.CallSent]:
-    """Return the calls that their own runs announced and never settled: only they could."""
-    sent: dict[tuple[str, str], list[e.CallSent]] = {}
-    for event in sorted(events, key=lambda event: event.version):
-        if isinstance(event, e.CallSent):
-            sent.setdefault((event.run_id, event.step), []).append(event)
-        elif isinstance(event, e.Answered):
-            sent.pop((event.run_id, event.step), None)
-    return [call for _, calls in sorted(sent.items()) for call in calls]
 
 
 def _machine(events: Iterable[e.EventBase]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 
@@ -231,6 +232,17 @@ def _count_lost_calls(state: s.SessionState) -> None:
         state.spent.lost += 1
         state.spent.lost_usd = round(state.spent.lost_usd + worst.usd, 9)
     state.open_calls = {}
+
+
+def lost_calls(events: Iterable[e.EventBase]) -> list[e.CallSent]:
+    """Return the calls of any streams that their own runs announced and never settled: only they could."""
+    sent: dict[tuple[str, str, str], list[e.CallSent]] = {}
+    for event in sorted(events, key=lambda event: event.version):
+        if isinstance(event, e.CallSent):
+            sent.setdefault((event.session_id, event.run_id, event.step), []).append(event)
+        elif isinstance(event, e.Answered):
+            sent.pop((event.session_id, event.run_id, event.step), None)
+    return [call for _, calls in sorted(sent.items()) for call in calls]
 
 
 def _add_branch(state: s.SessionState, event: e.BranchMerged) -> None:

@@ -18,9 +18,10 @@ from itertools import islice
 from typing import NamedTuple
 
 from pipeline.domain import research_values as v
-from pipeline.domain.events.session_events import Answered, CallSent, EventBase
+from pipeline.domain.events.session_events import Answered, EventBase
 from pipeline.domain.events.stream_records import begin_of
 from pipeline.domain.events.upkeep_events import SessionConsolidated
+from pipeline.domain.fold import lost_calls
 from pipeline.domain.page_choice_and_findings import all_facts, disputed_facts, open_gaps, without_fragment
 from pipeline.domain.research_values import Recalled, RecalledEpisode, RecalledStatement
 from pipeline.domain.session_state import SessionState, asked_queries, cost_of, workers_in_order
@@ -133,15 +134,9 @@ def consolidated(state: SessionState, head: str = "") -> SessionConsolidated:
 
 def cost_of_calls(events: Iterable[EventBase]) -> v.Cost:
     """Return what a model cost in memory streams. A call without a recorded answer counts at its worst case."""
-    answered: list[v.Cost] = []
-    sent: dict[tuple[str, str], list[v.Cost]] = {}
-    for event in events:
-        if isinstance(event, CallSent):
-            sent.setdefault((event.session_id, event.step), []).append(event.worst)
-        elif isinstance(event, Answered):
-            answered.append(event.cost)
-            sent.pop((event.session_id, event.step), None)
-    return v.total([*answered, *(v.assumed(worst) for calls in sent.values() for worst in calls)])
+    known = list(events)
+    answered = (event.cost for event in known if isinstance(event, Answered))
+    return v.total([*answered, *(v.assumed(call.worst) for call in lost_calls(known))])
 
 
 class MemoryIndex:

@@ -227,8 +227,8 @@ def _news(state: SessionState) -> News | None:
         return None
     lost = tuple(one_line(path_of(source.url)) for source in found.unread if source.is_lost)
     own = tuple(one_line(path_of(one.url).rpartition("/")[2]) for one in found.sources if one.url.startswith(DOCUMENTS))
-    was_of_passages = state.earlier.of_passages if state.earlier else bool(state.passages)  # older logs do not say the kind
-    first_of_kind = found.first_of_kind or was_of_passages != bool(state.passages)
+    # Older logs say it only of the report before.
+    first_of_kind = found.first_of_kind or (state.earlier is not None and state.earlier.of_passages != bool(state.passages))
     is_same = not (added or found.changed or found.gone)
     if first_of_kind and is_same and not (lost or own):
         return None

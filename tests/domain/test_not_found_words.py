@@ -30,7 +30,7 @@ def session(
     ("state", "words"),
     [
         (session(OPERA), "your 12 documents is near enough to the question (0 pages read)"),
-        (session(OPERA, 1), "your one document holds no passage that is near enough to the question (0 pages read)"),
+        (session(OPERA, 1), "nothing in your 1 document is near enough to the question (0 pages read)"),
         (session(OPERA, 0), "no source that was found is near enough to the question (0 pages read)"),
         (session(OPERA, 0, left_out=2), "is near enough to the question; 2 hits left out by the setting sources (0 pages read)"),
         (
