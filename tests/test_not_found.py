@@ -37,7 +37,7 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
     told = said(folder, "run")
     assert told.code == 5
     assert re.search(rf"(?m)^not found   kafka: {WHY}", told.out)
-    assert told.out.splitlines()[-1] == "1 with passages, 1 not found, 0 failed, 0 skipped; exit code 5"
+    assert told.out.splitlines()[-1] == "1 with passages, 1 not found, 0 skipped; exit code 5"
     assert re.search(rf"research\.failed +not found: {WHY}", told.err)
     return folder
 
@@ -108,7 +108,7 @@ def test_a_failure_decides_the_exit_code_before_what_was_not_found() -> None:
 
 def test_the_last_line_of_a_run_counts_what_is_answered_in_part_apart_as_home_does() -> None:
     ended = [QueryEnded(query_id="q", query="?", session="s", status="complete", outcome=one) for one in ("answered", "in-part")]
-    assert counts_line(account(ended)) == "1 answered, 1 answered in part, 0 failed, 0 skipped"
+    assert counts_line(account(ended)) == "1 answered, 1 answered in part, 0 skipped"
 
 
 def test_a_note_of_nothing_found_goes_away_when_its_session_is_reopened(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pipeline.domain.page_choice_and_findings import facts_of, unused_facts
 from pipeline.domain.research_values import Cost
 from pipeline.domain.session import counts_of, summary_of
 from pipeline.domain.session_state import SessionState, cost_of, outcome_of, title_of, workers_in_order, working_seconds
-from pipeline.domain.summary import COUNTED_OUTCOMES, Summary, status_words
+from pipeline.domain.summary import Summary, counted_outcomes, status_words
 from pipeline.errors import LOG_TROUBLE
 from pipeline.text.addresses import readable
 from pipeline.text.cleaning import clean, one_line
@@ -239,13 +239,9 @@ def show_lines(state: SessionState, last_event: e.EventBase | None, report: str 
 
 def counts_line(account: dict[str, Any]) -> str:
     """Return how many queries of a run ended in which way, in the words of Home."""
-    reports = {**account, "answered": account["answered"] - account["in_part"], "in-part": account["in_part"]}
-    parts = [f"{reports[kind]} {COUNTED_OUTCOMES[kind]}" for kind in ("answered", "in-part", "passages") if reports[kind]]
-    parts = parts or [counted(account["done"], "report")]
-    parts += [f"{account['not_found']} {COUNTED_OUTCOMES['not-found']}"] if account["not_found"] else []
-    parts += [f"{account['failed']} failed"]
-    parts += [f"{account['open']} unfinished"] if account["open"] else []
-    return ", ".join([*parts, f"{account['left_out']} skipped"])
+    in_part, not_found = account["in_part"], account["not_found"]
+    counts = {**account, "answered": account["answered"] - in_part, "in-part": in_part, "not-found": not_found}
+    return f"{counted_outcomes(counts) or '0 reports'}, {account['left_out']} skipped"
 
 
 def troubles_of(account: dict[str, Any]) -> dict[str, Any]:

@@ -17,12 +17,17 @@ _BESIDE = ("../text/ranking.py",)  # it has types that a state holds
 OUTCOME_WORDS: Mapping[str, str] = MappingProxyType(
     {"answered": "answered", "in-part": "answered in part", "passages": "passages", "not-found": "not found"}
 )
-COUNTED_OUTCOMES = MappingProxyType({**OUTCOME_WORDS, "passages": "with passages"})  # behind a number of questions
+_COUNTED = {**OUTCOME_WORDS, "passages": "with passages", "failed": "failed", "open": "unfinished"}
 
 
 def status_words(status: str) -> str:
     """Return an outcome, or another status, in the words in which readers see it."""
     return OUTCOME_WORDS.get(status, status.replace("-", " "))
+
+
+def counted_outcomes(counts: Mapping[str, int]) -> str:
+    """Return how many questions ended how: ``3 answered, 2 with passages, 1 not found``; "" if there was none."""
+    return ", ".join(f"{counts[name]:,} {words}" for name, words in _COUNTED.items() if counts.get(name))
 
 
 @cache

@@ -13,7 +13,7 @@ from typing import Any
 
 from pipeline.domain.events.night_events import QueryEnded
 from pipeline.domain.events.stream_records import kind_of
-from pipeline.domain.summary import COUNTED_OUTCOMES, status_words
+from pipeline.domain.summary import counted_outcomes, status_words
 from pipeline.domain.talk import read_talk
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
@@ -29,7 +29,6 @@ from pipeline.vault.output.writer import GeneratedFile
 from pipeline.vault.read_model import LONGEST_ANSWER, ON_HOME, Batch, Card, Night, VaultModel, batch_of, nights_from, read_card
 
 _NIGHTS = 30  # in the picture
-_OUTCOMES = {**COUNTED_OUTCOMES, "failed": "failed", "open": "unfinished"}
 
 # The groups of a night's questions, with their headings in the digest.
 _GROUPS = {
@@ -340,9 +339,8 @@ def _outcomes(model: VaultModel, night: Night) -> Counter[str]:
 
 
 def _words(night: Night, counts: Counter[str]) -> str:
-    """How many questions ended how: ``3 answered, 2 with passages, 1 not found``; and whether that is all."""
-    words = ", ".join(f"{counts[name]:,} {words}" for name, words in _OUTCOMES.items() if counts[name]) or "nothing was due"
-    return f"{'' if night.batches[-1].end else 'interrupted or under way; '}{words}"
+    """How many questions ended how, and whether that is all."""
+    return f"{'' if night.batches[-1].end else 'interrupted or under way; '}{counted_outcomes(counts) or 'nothing was due'}"
 
 
 @dataclass(frozen=True, slots=True)
