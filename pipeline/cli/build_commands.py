@@ -31,6 +31,9 @@ from pipeline.vault.build_cache import KnownNote, notes_in
 from pipeline.wiring.store_adapters import store_of
 
 _PORT = 8420
+# What the value of a build says of its reports.
+_OF_VAULT = ("written", "removed", "unchanged", "set_aside", "moved", "hidden", "problems")
+_OF_SITE = ("pages", "written", "removed", "problems")
 
 
 @click.command()
@@ -44,21 +47,13 @@ def build(console: Console, everything: bool, check: bool, no_site: bool) -> Non
     written, removed = ("to write", "to remove") if check else ("written", "removed")
     lines = [f"{counted(len(report.written), 'note')} {written}, {len(report.removed)} {removed}, {report.unchanged} unchanged"]
     lines += [line for line, _always in decision_lines(report)]
-    value: dict[str, Any] = {
-        "written": report.written,
-        "removed": report.removed,
-        "unchanged": report.unchanged,
-        "set_aside": report.set_aside,
-        "moved": dict(report.moved),
-        "hidden": report.hidden,
-        "problems": [str(problem) for problem in report.problems],
-    }
+    value: dict[str, Any] = {name: getattr(report, name) for name in _OF_VAULT}
     if not check and not no_site:
         made = bring_site_up_to_date(console, report, everything=everything)
         lines.append(
             f"site: {counted(made.pages, 'note')}; {counted(len(made.written), 'file')} written, {len(made.removed)} removed"
         )
-        value["site"] = {"pages": made.pages, "written": made.written, "removed": made.removed, "problems": made.problems}
+        value["site"] = {name: getattr(made, name) for name in _OF_SITE}
     console.data(lines, value)
     left_out = value.get("site", {}).get("problems")
     end(1 if report.problems or left_out or (check and (report.written or report.removed)) else 0)

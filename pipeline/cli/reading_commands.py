@@ -54,13 +54,13 @@ def why(console: Console, session: str, words: str) -> None:
     store = workspace_store(console.folder)
     state = ResearchSession.open(store, reported_session(console, store, session)).state
     found = why_of(state, words)
-    if found is None and state.report is None:
-        what = f"did not find it: {state.end_reason}" if state.status == "not-found" else "has no report yet"
-        near = "; ".join(" › ".join(one.path) for one in state.more_places[:3])
-        raise UsageError(f"{state.id} {what}", hint=f"what comes nearest: {near}" if near else f"see research show {state.id}")
     if found is None:
-        hint = "take some words of a sentence of its report, or the id of a fact"
-        raise UsageError(f"{state.id} has no sentence like that", hint=hint)
+        what, hint = "has no sentence like that", "take some words of a sentence of its report, or the id of a fact"
+        if state.report is None:
+            what = f"did not find it: {state.end_reason}" if state.status == "not-found" else "has no report yet"
+            near = "; ".join(" › ".join(one.path) for one in state.more_places[:3])
+            hint = f"what comes nearest: {near}" if near else f"see research show {state.id}"
+        raise UsageError(f"{state.id} {what}", hint=hint)
     ratings = read_decisions(store).ratings
     same, about = rated_for(store, ratings, state.query_id).same, (one.fact for one in found.evidence)
     rated = {fact.id: event for fact in about if (event := ratings.latest_on(state.query_id, same(fact), fact.url))}

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all
@@ -220,10 +219,6 @@ class Build:
 
     def _source_parts(self, model: VaultModel, noted: Collection[str]) -> Iterator[Part]:
         """The ``noted`` sources, to which a session's result leads; the workers' notes name the others, with what they found."""
-
-        def made(*given: Any, gone: bool) -> Iterator[GeneratedFile]:
-            yield source_note(*given, gone=gone)
-
         lost = {path: card.started_at for card in model.by_id.values() if card.news for path in card.news.lost}
         for url, place in model.sources.items():
             if url not in noted:
@@ -235,7 +230,7 @@ class Build:
                 with suppress(OSError):  # what may not be looked at may be there
                     gone = self.documents.is_dir() and not found.exists()
             file = None if gone else found
-            make = partial(made, url, place, readings, file, model.hidden, gone=gone)
+            make = partial(source_note, url, place, readings, file, model.hidden, gone=gone)
             note = GeneratedFile(f"source:{url}", f"{place.path}.md", kind="source")
             yield Part(note.owner, repr((place, sessions, file, gone)), make, (note,))
 

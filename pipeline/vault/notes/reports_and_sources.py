@@ -303,8 +303,8 @@ def file_of(url: str, documents: Path | None) -> Path | None:
 
 def source_note(
     url: str, place: Link, readings: Sequence[tuple[Card, Reading]], file: Path | None, hidden: Collection[str], *, gone: bool
-) -> GeneratedFile:
-    """Return the note of a source; ``readings`` are those of all sessions with their cards, in order of time.
+) -> Iterator[GeneratedFile]:
+    """Yield the note of a source; ``readings`` are those of all sessions with their cards, in order of time.
 
     It links to its ``file`` of the user's; ``gone``: that was deleted or moved. A quote that several sessions found is not said
     to be of one whose report is ``hidden``.
@@ -376,7 +376,7 @@ def source_note(
         "versions": versions,
         "first_read_at": first.at,
     }
-    return GeneratedFile(f"source:{url}", f"{place.path}.md", kind="source", properties=properties, view=view)
+    yield GeneratedFile(f"source:{url}", f"{place.path}.md", kind="source", properties=properties, view=view)
 
 
 def _fragment_of(quote: str) -> str:
