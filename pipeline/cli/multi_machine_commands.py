@@ -46,8 +46,10 @@ def merge(console: Console, directory: Path | None, check: bool) -> None:
         merged = {} if check else join_branches(console, env.store, branched)
         code = 1 if check and (branched or copied.segments) else 0
         if not check:
-            forgetting.finish(env.store, context_of(env.workspace))  # of what git could not merge, this machine's version is left
-            code = bring_up_to_date(console, env.workspace)
+            try:  # of what git could not merge, this machine's version is left
+                forgetting.finish(env.store, context_of(env.workspace))
+            finally:  # what was joined has its notes also if a damaged stream is in the way
+                code = bring_up_to_date(console, env.workspace)
         run.summary_line = f"{counted(len(merged), 'stream')} joined"
     refused = _say_refused(console, copied)
     lines = [_copied(copied, check=check)] if copied.segments else []

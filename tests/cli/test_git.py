@@ -101,6 +101,11 @@ def test_two_machines_that_forgot_different_sessions_of_a_night_have_forgotten_b
         log = b"".join(path.read_bytes() for path in (machine / "events").rglob("*.jsonl"))
         assert (b"depth" in log, b"ships" in log) == (False, False)
         assert not list((machine / "vault" / "sources").rglob("*.md"))
+    (night,) = (server / "events" / "batches").rglob("*.jsonl")
+    night.write_bytes(night.read_bytes().replace(b"batch.ended", b"batch.endeX"))
+    (server / "vault" / "Home.md").unlink()
+    assert said(server, "merge").code == 20
+    assert (server / "vault" / "Home.md").exists()
 
 
 def test_what_one_machine_asked_while_another_forgot_what_it_was_about_goes_with_it_and_a_talk_about_all_goes_on(
