@@ -414,10 +414,8 @@ def _view(digest: Digest, place_of: Callable[[Card], str]) -> View:
     """What a digest says, without control characters, what changed first."""
     night, left = digest.night, digest.night.left_out.values()
     groups = grouped((question[2], _row(question, place_of)) for question in digest.questions)
-    groups["asked"] = [
-        {"query": one_line(text, _LONGEST), "reason": f"{said} ({place_of(card)})".strip() if card else said, "status": ""}
-        for card, text, said in digest.asked
-    ]
+    asked = [(text, f"{said} ({place_of(card)})".strip() if card else said) for card, text, said in digest.asked]
+    groups["asked"] = [{"query": one_line(text, _LONGEST), "reason": reason, "status": ""} for text, reason in asked]
     groups["left"] = [{"query": one_line(one.query), "reason": one_line(sentence(one.reason)), "status": ""} for one in left]
     titles = {**_GROUPS, "asked": "Answered in notes", "left": "Left out"}
     return {
