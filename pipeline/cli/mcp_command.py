@@ -33,7 +33,6 @@ async def _serve(folder: Path, index: Path) -> None:
     library = Library(load_workspace(folder), index)
     preparing = asyncio.create_task(library.prepare())
     server = await asyncio.to_thread(import_module, "pipeline.ops.mcp_server")
-    gc.freeze()  # what was imported stays
     gc.enable()
     await server.serve(library)
     preparing.cancel()

@@ -261,10 +261,9 @@ def words_around_change(said: str, before: Sequence[str], longest: int, longest_
     start = part.rfind(" ", 0, len(commonprefix([part, was]))) + 1
     same_end = min(len(commonprefix([part[::-1], was[::-1]])), len(part) - start, len(was) - start)
     word, _, more = part[len(part) - same_end :].partition(" ")  # to the end of the word that differs
-    unit = more.partition(" ")[0]
+    unit = more.partition(" ")[0].rstrip(".,;:")
     same_end -= len(word)
-    bare = unit.rstrip(".,;:")
-    if bare.isalpha() and bare not in stop_words(language_of(part)) and was[: len(was) - same_end][-1:].isdigit():
+    if unit.isalpha() and unit not in stop_words(language_of(part)) and was[: len(was) - same_end][-1:].isdigit():
         same_end -= len(f" {unit}")
     old = _without_end_signs(was[start : len(was) - same_end])
     words_before = f" (was “{old}”)" if 0 < 2 * len(old) < longest else ""
