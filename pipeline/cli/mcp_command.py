@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import tempfile
 from importlib import import_module
 from importlib.util import find_spec
@@ -29,10 +28,8 @@ def mcp(console: Console) -> None:
 
 
 async def _serve(folder: Path, index: Path) -> None:
-    gc.disable()  # imports take a tenth longer with it
     library = Library(load_workspace(folder), index)
     preparing = asyncio.create_task(library.prepare())
     server = await asyncio.to_thread(import_module, "pipeline.ops.mcp_server")
-    gc.enable()
     await server.serve(library)
     preparing.cancel()

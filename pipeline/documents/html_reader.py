@@ -47,6 +47,8 @@ _WITHIN = _names(
 ELEMENTS = _BLOCKS | _NEVER | _WITHIN  # all that HTML has
 # What the sources of pictures are called: directives of Sphinx, fences of Markdown, classes of code.
 DIAGRAMS = _names("actdiag blockdiag digraph graph graphviz mermaid nwdiag packetdiag plantuml rackdiag seqdiag uml")
+# What MyST and reStructuredText call boxes of text.
+BOXES = _names("attention caution danger error hint important note seealso tip todo warning")
 _BESIDE_CODE = frozenset(("td", "th", "div", "pre"))
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LANDMARKS = {

@@ -17,7 +17,7 @@ import pyromark
 import yaml
 from pyromark import Options
 
-from pipeline.documents.html_reader import ELEMENTS, read_html
+from pipeline.documents.html_reader import BOXES, ELEMENTS, read_html
 from pipeline.documents.page_writer import squash
 from pipeline.errors import ReadFailed
 from pipeline.ports import Page
@@ -166,6 +166,7 @@ def _without_marks(source: str) -> str:
     kept: list[str] = []
     fence, comment = "", -1  # the index in ``kept`` at which an open comment began
     boxes: list[int] = []  # the columns of the marks of open boxes
+    myst: list[str] = []  # the fences of its open boxes, which hold no code
     keys = () if "</tab" in source.lower() else ("<tab>", "<tabs>")  # no tab ends: the line is the name of a key, or text
     for line in source.split("\n"):
         column = len(line) - len(line.lstrip(" "))
@@ -174,7 +175,14 @@ def _without_marks(source: str) -> str:
         line = line[min(column, 4 * len(boxes)) :]
         bare = line.strip()
         mark = bare[: len(bare) - len(bare.lstrip(bare[:1]))] if bare[:1] in ("`", "~") else ""
-        if fence or (len(mark) > 2 and comment < 0 and "`" not in bare[len(mark) :]):
+        name, _, title = bare[len(mark) :].partition("}")  # "```{note} Its title"
+        if not fence and len(mark) > 2 and name[:1] == "{" and name[1:] in BOXES:
+            myst.append(mark)
+            kept += ["", title.strip(), ""]
+        elif not fence and myst and bare == myst[-1]:
+            kept.append("")
+            myst.pop()
+        elif fence or (len(mark) > 2 and comment < 0 and "`" not in bare[len(mark) :]):
             fence = ("" if bare == mark and mark.startswith(fence) else fence) if fence else mark
             kept.append(line)
         elif bare in ("{:toc}", "{: toc}", "[TOC]", "[[_TOC_]]"):

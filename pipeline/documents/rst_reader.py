@@ -17,7 +17,7 @@ from docutils.parsers.rst import Directive, Parser, directives, roles
 from docutils.statemachine import StringList
 from docutils.transforms.references import Footnotes, Substitutions
 
-from pipeline.documents.html_reader import DIAGRAMS, read_html
+from pipeline.documents.html_reader import BOXES, DIAGRAMS, read_html
 from pipeline.documents.page_writer import squash
 from pipeline.ports import Page
 
@@ -28,7 +28,6 @@ _CODE = (
 _WITHOUT_TEXT = ("contents", "toctree", "raw", "index", "meta", "highlightlang", "autosummary", "testsetup", "testcleanup")
 _ABOUT = ("figure", "only", "ifconfig", "container", "class", "rst-class", "cssclass", "grid")  # the argument is no text
 # Whose argument is the beginning of the text; that of others is the term that their content defines.
-_PROSE = ("attention", "caution", "danger", "error", "hint", "important", "note", "seealso", "tip", "todo", "warning")
 _VERSIONS = {
     "versionadded": "Added in version", "versionchanged": "Changed in version", "deprecated": "Deprecated since version",
     "versionremoved": "Removed in version",
@@ -68,7 +67,7 @@ class _AnyDirective(Directive):
             argument = f"{_VERSIONS[name]} {number}: {text}".rstrip(": ")
         elif not self.content and not lines and not any(map(str.isspace, argument)):
             return []  # a setting, a file, a picture
-        is_term = bool(argument and (self.content or lines)) and name not in _PROSE and name not in _VERSIONS
+        is_term = bool(argument and (self.content or lines)) and name not in BOXES and name not in _VERSIONS
         lines = [*lines, "", *self.content] if is_term else [*argument.split("\n"), "", *self.content]
         block = nodes.definition() if is_term else nodes.container()
         self.state.nested_parse(StringList(lines), self.content_offset, block, match_titles=True)

@@ -37,10 +37,8 @@ def cut(most: int) -> BeforeValidator:
         if not isinstance(value, str):
             return value[:most] if isinstance(value, list | tuple) else value
         text = clean(value)
-        around, said = text[most - 1 : most + 1], text[:most].split()
-        is_in_word = len(around) == 2 and not any(map(str.isspace, around))
-        end = len(said[-1]) if is_in_word and len(said) > 1 and len(said[-1]) < _LONGEST_WORD else 0
-        return text[: most - end].rstrip() if len(text) > most else text
+        end = max(text.rfind(sign, max(0, most - _LONGEST_WORD), most + 1) for sign in " \n")
+        return text if len(text) <= most else text[: end if end > 0 else most].rstrip()
 
     return BeforeValidator(first)
 

@@ -362,7 +362,7 @@ class Changes(Value):
     ``now_shown`` those that only this one has, though their sources say both, or nearly so. ``called_wrong`` counts the earlier
     facts that are left out because a person called them wrong: they are in none of these. ``other_nearest``: another passage than
     then is the nearest, and it is not that one as it reads now; ``called_useful``: a person called it useful. ``first_of_kind``:
-    of the two reports one is of passages, and the other a model's.
+    of the two reports one is of passages, and the other a model's; then none is counted as kept.
     """
 
     session: str

@@ -336,7 +336,7 @@ def session_changes(
                 v.FactChange(before=fact, after=after.get(fact.id, ""), said=instead.get(fact.id, "")) for fact in changed
             ),
             "gone": tuple(gone),
-            "kept": len(read_again) - len(changed) - len(gone) - len(not_shown),
+            "kept": 0 if is_other_kind else len(read_again) - len(changed) - len(gone) - len(not_shown),
             "not_shown": tuple(not_shown),
             "now_shown": tuple(fact.id for fact in [*now_shown, *nearly] if of_passages and fact.id not in after.values()),
             "called_wrong": len(left_out),

@@ -117,11 +117,9 @@ def _paragraphs(lines: list[str], facts: Facts) -> Iterator[Paragraph]:
             behind = lines[end].strip().lstrip("`") if end < len(lines) else ""
             after = lines[end + 1] if end + 1 < len(lines) else ""
             if not behind and (keys := _CITED.match(after)):
-                behind, rest = keys[0], after[keys.end() :]
-                if not _CITED.sub("", rest).strip(" ."):
+                behind = keys[0]  # a sentence that follows has it too
+                if not _CITED.sub("", after).strip(" ."):
                     behind, end = after, end + 1
-                elif _CITED.search(rest):  # what follows has keys of its own
-                    lines[end + 1] = rest
             if code.strip():
                 cited = _cited_in(line.lstrip("`") + behind, facts)
                 yield Paragraph(sentences=(Sentence(text=dedent(code).strip("\n"), **cited),), form="code")

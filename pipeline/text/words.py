@@ -273,11 +273,6 @@ def words_around_change(said: str, before: Sequence[str], longest: int, longest_
     return one_line(part if said.startswith(part) else f"… {part}", longest) + words_before
 
 
-def numbers_differ(before: str, after: str) -> bool:
-    """Return whether a word with a digit is in one of two texts alone: a number, a date, a version."""
-    return any(map(str.isdigit, "".join({*words(before)} ^ {*words(after)})))
-
-
 def _without_end_signs(text: str) -> str:
     """``text`` without the stops at its ends, and without a bracket there that has not its pair."""
     return text.strip(" .,;:" + "".join(pair for pair in ("()", "[]", "“”") if text.count(pair[0]) != text.count(pair[1])))

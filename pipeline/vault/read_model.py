@@ -41,7 +41,7 @@ from pipeline.ports import EventStore
 from pipeline.text.addresses import DOCUMENTS, path_of
 from pipeline.text.cleaning import grouped, name_slug, one_line, same_question, slug
 from pipeline.text.times import is_zone, moment_of, night_of
-from pipeline.text.words import language_code, numbers_differ, split_sentences, words_around_change
+from pipeline.text.words import language_code, split_sentences, words, words_around_change
 from pipeline.vault import note
 from pipeline.vault.build_cache import Kept, rows_in
 from pipeline.vault.note import Names, View
@@ -236,7 +236,7 @@ def _news(state: SessionState) -> News | None:
     stated = [(3, state.facts[name].url, said_by(state, state.facts[name])) for name in added]
     for old, after, said in ((one.before, state.facts.get(one.after), one.said) for one in found.changed):
         if old.url in altered and (said := said or (said_by(state, after) if after else "")):
-            has_new_number = numbers_differ(old.quote, f"{old.quote} {said}")
+            has_new_number = any(map(str.isdigit, "".join({*words(said)} - {*words(old.quote)})))
             stated.append((0 if has_new_number else 1, old.url, said))
     first, before = list[str](), [*found.gone, *(change.before for change in found.changed)]
     for _, url, said in sorted(stated, key=itemgetter(0))[:_MOST_NEWS]:

@@ -69,6 +69,10 @@ def test_inline_marks_are_read_as_what_they_mean(marked: str, expected: str) -> 
         ("> [!note|right]- Mind\n> this", "Mind this"),
         ("> [!tip]\n> Mind it.", "Mind it."),
         ("```mermaid\na --> b\n```\n\nx\n\n~~~{plantuml}\na -> b\n~~~\n\n```sh\nls\n```", "x\n\n```\nls\n```"),
+        (
+            "````{note} Mind\nIt is.\n\n```sh\nls\n```\n````\nx\n```{tip}\nTry.\n```",
+            "Mind\n\nIt is.\n\n```\nls\n```\n\nx\n\nTry.",
+        ),
         ("{{% notice %}}\nSaid.\n{{% /notice %}}", "Said."),
         ("Said.\n{: .note data-x='y'}\n\nof *it*{: .red} now {:.2f} and `{: .x}`", "Said.\n\nof it now {:.2f} and {: .x}"),
         ("* TOC\n{:toc}\n\n## Part {: #own .x }\n\nx", "## Part {#part}\n\nx"),
