@@ -28,7 +28,7 @@ def evening(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 def untold(said: Said) -> bool:
     """Whether a command failed without saying in one clear message what and what to do."""
-    told = "research:" in said.err or "failed" in said.out or "interrupted" in said.out
+    told = any(sign in said.err for sign in ("research:", "→")) or "failed" in said.out or "interrupted" in said.out
     return "Traceback" in said.err or "unexpected" in said.err or (said.code != 0 and not told)
 
 
