@@ -65,7 +65,7 @@ def earlier_knowledge(store: EventStore, decision: Decision, *, of_passages: boo
         try:
             state = ResearchSession.open(store, name).state
         except LogError as error:
-            _log.warning("the report will not list changes: the earlier session %s cannot be read: %s", name, error.message)
+            _log.warning("the report is not compared with the earlier session %s: it cannot be read: %s", name, error.message)
             break
         if not same_question(state.query, decision.query.text):
             break

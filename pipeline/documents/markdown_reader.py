@@ -51,7 +51,7 @@ _CONFLICT = ("<<<<<<<", ">>>>>>>", "|||||||")  # the marks that git leaves where
 
 
 def read_markdown(source: str, name: str, *, is_mdx: bool = False) -> Page:
-    """Return the document in ``source``; ``name`` is the title if it has none.
+    """Return the document in ``source``; ``name`` is the title if it has none; MDX has modules and components beside Markdown.
 
     Raises:
         ReadFailed: it holds no text, or is a note that this program generated, which must not be a source of its own research.

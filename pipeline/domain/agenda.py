@@ -23,7 +23,6 @@ from pipeline.text.questions import parse_question
 from pipeline.text.words import is_unspaced, language_of
 
 _MOST_NAMED = 5  # names and words that no passage mentions
-_LONGEST_PLACE = 90  # characters of the place that comes nearest: its page and its heading
 
 
 def step_or_fail(state: SessionState, step: s.Step) -> s.Step:
@@ -74,7 +73,8 @@ def no_evidence(state: SessionState) -> s.Fail:
     # A word has other stems in documents of other languages, and pairs of signs are no words.
     is_told = is_counted and languages == (own or known.language,) and not is_unspaced(state.query)
     if state.more_places and (path := state.more_places[0].path):
-        reason += f"; nearest: {one_line(' › '.join(dict.fromkeys((path[0], path[-1]))), _LONGEST_PLACE)}"
+        # The page and its heading: a reason is one line of a night.
+        reason += f"; nearest: {one_line(' › '.join(dict.fromkeys((path[0], path[-1]))), 90)}"
     terms = parse_question(state.query, known.language).terms if is_told else ()
     if absent := not_mentioned(state, [term.word for term in terms if not term.is_in(known.counts)]):
         reason += f"; {absent}"

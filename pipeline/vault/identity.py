@@ -88,6 +88,7 @@ def is_retired(note: str) -> bool:
     return note.partition(":")[0] in RETIRED
 
 
+_FOLDERS = frozenset(("sources", "nights", "topics"))  # of notes that several sessions may have made
 _HEAD = 20_000  # bytes of a note in which its properties are looked for
 # A wikilink up to its words, if it leads to a quote (see `block_id`): without that place it leads to the source.
 _TO_QUOTE = re.compile(r"(\[\[[^\[\]|#\\\n]+)#\^q-[A-Za-z0-9-]+")
@@ -245,13 +246,14 @@ class Identity:
         """Return the files of notes that are not made, wherever they are: git moves a file together with its folder.
 
         They are of kinds of earlier versions, of a session that was forgotten or no longer makes them, as a merge brings them
-        back, or hidden from this build on. A source of what was forgotten is gone too, if the log of no other note is missing.
+        back, or hidden from this build on. A source of what was forgotten is gone too, if the log of no other note is missing;
+        not from a folder of a person's own, where a note of another vault may lie.
         """
         owners = {note.owner for note in self._notes.values()}
         absent = {name for name in self._found if not self.paths.get(name)}
         gone = {name for name in absent if name in self.paths or self._is_past(name) or f"session:{session_of(name)}" in owners}
         if self._stones.forgotten and all(name.startswith(("source:", "night:", "topic:")) for name in absent - gone):
-            gone = absent
+            gone |= {name for name in absent if {path.partition("/")[0] for path in self._files_of(name)} <= _FOLDERS}
         return {path for name in gone for path in self._files_of(name)}
 
     def _is_past(self, note: str) -> bool:

@@ -79,13 +79,12 @@ def test_questions_that_two_machines_added_are_both_in_the_queue_after_a_pull(tm
     assert "servers hum" in listed.out
 
 
-def test_two_machines_that_forgot_different_sessions_of_a_night_have_forgotten_both_after_a_pull_and_a_merge(
-    tmp_path: Path,
-) -> None:
+def test_two_machines_that_forgot_different_sessions_of_a_night_forget_both_by_a_pull_and_a_merge(tmp_path: Path) -> None:
     queue = "  - {query: How deep is the harbour?, id: depth}\n  - {query: Where do ships wait at night?, id: ships}\n"
     laptop = workspace_in(tmp_path / "laptop", queue)
     assert said(laptop, "-q", "run").code == 0
     (laptop / ".gitignore").write_text("/site/\n")
+    source = next((laptop / "vault" / "sources").rglob("*.md")).read_text()
     server = cloned(laptop, "night")
     for machine, question in ((laptop, "depth"), (server, "ships")):
         assert said(machine, "forget", question, "--yes").code == 0
@@ -101,6 +100,8 @@ def test_two_machines_that_forgot_different_sessions_of_a_night_have_forgotten_b
         log = b"".join(path.read_bytes() for path in (machine / "events").rglob("*.jsonl"))
         assert (b"depth" in log, b"ships" in log) == (False, False)
         assert not list((machine / "vault" / "sources").rglob("*.md"))
+    (other := server / "vault" / "other.md").write_text(source.replace('"source:', '"source:0', 1))
+    assert (said(server, "build").code, other.exists()) == (0, True)
     (night,) = (server / "events" / "batches").rglob("*.jsonl")
     night.write_bytes(night.read_bytes().replace(b"batch.ended", b"batch.endeX"))
     (server / "vault" / "Home.md").unlink()

@@ -313,7 +313,7 @@ def test_an_earlier_session_that_cannot_be_read_is_done_without(caplog: pytest.L
     stream = night.store.streams[complete.id]
     stream[3] = stream[3]._replace(data=b'{"type":"page.read"}')
     assert earlier_knowledge(night.store, Decision(work.queries[0], "again", "", complete.id), of_passages=True) is None
-    assert "the report will not list changes" in caplog.text
+    assert "the report is not compared with the earlier session" in caplog.text
 
 
 # ---- over nights, with documents that change -----------------------------------------------------------------------
