@@ -114,14 +114,6 @@ def envelope_of(data: bytes) -> Record | None:
     return Record(identity.decode(), session_id.decode(), int(version), kind.decode(), at.decode(), run_id.decode(), data)
 
 
-def begins_with_envelope(record: Record) -> bool:
-    """Return whether ``envelope_of`` would read the same record from its data, without parsing them."""
-    identity, session_id, version, kind, at, run_id, data = record
-    text = f'{{"id":"{identity}","session_id":"{session_id}","version":{version},"type":"{kind}","at":"{at}","run_id":"{run_id}"'
-    is_plain = text.isascii() and text.isprintable() and text.count('"') == 22 and '""' not in text and "\\" not in text
-    return is_plain and data.startswith(text.encode()) and data[len(text) : len(text) + 1] in (b",", b"}")
-
-
 def open_line(raw: bytes) -> Line | None:
     """Return the record in one line (without its line end), or None when the line does not verify."""
     digest = sha256(raw[:-_HASH_FIELD]).hexdigest().encode()
@@ -430,7 +422,7 @@ def refuse_unfit(stream: str, records: Sequence[Record], expected_version: int) 
     for version, record in enumerate(records, expected_version + 1):
         if record.version != version or record.session_id != stream:
             fault = fault or f"record {record.id} is not version {version} of this stream"
-        elif not begins_with_envelope(record) or not record.data.endswith(b"}") or b"\n" in record.data:
+        elif envelope_of(record.data) != record or not record.data.endswith(b"}") or b"\n" in record.data:
             fault = fault or f"the data of record {record.id} is not one line of JSON that begins with the record's own envelope"
     if fault:
         raise EventRejected(f"{stream}: {fault}", hint="this is a fault of the program: please report it")
