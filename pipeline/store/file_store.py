@@ -27,7 +27,7 @@ from pathlib import Path
 
 from pipeline.domain.events.stream_records import Kind, Record, kind_of
 from pipeline.errors import EventRejected, LogDamaged, LogError, LogUnwritable, VersionConflict
-from pipeline.store.layout import Layout
+from pipeline.store.layout import FORGETTING_GOES_ON, Layout, refusals, segment_name
 from pipeline.store.objects import FileObjects
 from pipeline.store.record_chain import (
     ZEROS,
@@ -196,7 +196,7 @@ class StreamWriter:
                 files.sync_directory(folder)
         attempt = 1
         while True:
-            path = self._layout.segment(self._stream, first_version, run_id, attempt)
+            path = self._layout.folder(self._stream) / segment_name(self._stream, first_version, run_id, attempt)
             try:
                 return files.create(path, data, self._layout.scratch)
             except FileExistsError:
@@ -253,10 +253,9 @@ class FileStore(StoredStreams):
         refuse_unfit(session_id, records, expected_version)
         self._refuse_removed(session_id)
         self.prepare()
-        if kind_of(session_id) != "prune":
-            return self._writer(session_id).append(records, expected_version)
         version = self._writer(session_id).append(records, expected_version)
-        self._recorded(records)
+        if kind_of(session_id) == "prune":
+            self._recorded(records)
         return version
 
     def take_over(self, session_id: str) -> None:
@@ -384,7 +383,7 @@ class FileStore(StoredStreams):
         Raises:
             LogUnwritable: the disk refuses.
         """
-        with _refusals(str(self._layout.root)):
+        with refusals(f"{self._layout.root} cannot be written"):
             self._layout.prepare()
 
     def write(self, stream: str, segments: Sequence[Segment], chain: RecordChain) -> None:  # noqa: ARG002 - a database needs it
@@ -395,7 +394,7 @@ class FileStore(StoredStreams):
             WorkspaceLocked: a process writes the stream.
         """
         self.prepare()
-        with self._locked(stream, "written"):
+        with self._locked(stream, "written", "check space and permissions, then copy or merge again"):
             for segment in sorted(segments, key=lambda one: one.lines[0].record.version):
                 content = b"".join(seal(line.record.data, line.prev)[0] for line in segment.lines)
                 path = self._layout.root / segment.path
@@ -411,21 +410,14 @@ class FileStore(StoredStreams):
         """
         mark = self._layout.written_off(session)
         self.prepare()
-        with _refusals(str(mark)):
+        with refusals(f"{mark} cannot be written"):
             files.make_directories(mark.parent)
             files.replace(mark, b"Its log was missing, and its user wrote it off.\n", self._layout.scratch)
 
     @contextmanager
-    def _locked(self, stream: str, what: str) -> Iterator[None]:
-        lock = Lock(self._layout.lock(stream), f"writes {stream}")
-        lock.acquire()
-        try:
+    def _locked(self, stream: str, what: str, hint: str = FORGETTING_GOES_ON) -> Iterator[None]:
+        with Lock(self._layout.lock(stream), f"writes {stream}"), refusals(f"{stream} cannot be {what}", hint):
             yield
-        except OSError as error:
-            hint = "check space and permissions; the next `research forget --by-settings` goes on with it"
-            raise LogUnwritable(f"{stream} cannot be {what}: {error.strerror or error}", hint=hint) from error
-        finally:
-            lock.release()
 
     def release(self, session_id: str) -> None:
         """End this process's writing to a stream. Unknown ids are ignored."""
@@ -461,11 +453,3 @@ class FileStore(StoredStreams):
             mark.parent.mkdir(exist_ok=True)
             mark.touch()
         _log.warning("%s; nothing is lost by it, and research verify --repair cuts it off", finding)
-
-
-@contextmanager
-def _refusals(name: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise LogUnwritable(f"{name} cannot be written: {error.strerror}", hint="check space and permissions there") from error

@@ -25,13 +25,14 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pipeline.domain.events.stream_records import KINDS, Kind, kind_of
-from pipeline.errors import LogUnreadable
+from pipeline.domain.events.stream_records import Kind, kind_of
+from pipeline.errors import LogUnreadable, LogUnwritable
 from pipeline.system import files
 from pipeline.text.cleaning import grouped
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}")
 _SUFFIX = ".jsonl"
+FORGETTING_GOES_ON = "check space and permissions; the next `research forget --by-settings` goes on with it"
 _ATTRIBUTES = b"*.jsonl -text -merge\n"
 # The folders of the streams that have none of their own.
 _FOLDERS = {
@@ -66,12 +67,7 @@ class Layout:
 
     def folder(self, stream: str) -> Path:
         """Return the folder that holds the stream's segments."""
-        folder = _FOLDERS.get(kind_of(stream))
-        return self.root / folder if folder else self.root / "sessions" / stream / "events"
-
-    def segment(self, stream: str, first_version: int, run_id: str, attempt: int) -> Path:
-        """Return the name of a new segment; ``attempt`` counts from 1, names above that are for when one is taken."""
-        return self.folder(stream) / segment_name(stream, first_version, run_id, attempt)
+        return self.root / segment_path(stream, "")
 
     def segments(self, stream: str) -> list[Path]:
         """Return the stream's segments, sorted by name; none for an unknown stream or an id that cannot be one."""
@@ -81,11 +77,6 @@ class Layout:
         if is_shared(stream):
             names = [name for name in names if stream_of(name) == stream]
         return [self.folder(stream) / name for name in sorted(names) if name.endswith(_SUFFIX)]
-
-    def streams(self) -> Iterator[str]:
-        """Yield the ids of all streams, by kind, each kind sorted: sessions first, then batches."""
-        for kind in KINDS:
-            yield from self.ids(kind)
 
     def ids(self, kind: Kind) -> Iterator[str]:
         """Yield the ids of all streams of a kind that have a segment, sorted."""
@@ -157,7 +148,7 @@ def is_plain(identity: str) -> bool:
 
 
 def segment_name(stream: str, first_version: int, run_id: str, attempt: int) -> str:
-    """Return the file name of a new segment; ``attempt`` as in ``Layout.segment``."""
+    """Return the file name of a new segment; ``attempt`` counts from 1, and is above that if the name was taken."""
     # Two machines may import the same: with the run in their names, both files stay, and their branches are joined.
     later = f"~{run_id}" if first_version > 1 or kind_of(stream) == "import" else ""
     stem = f"{stream}{later}" if is_shared(stream) else f"{first_version:06d}-{run_id}"
@@ -198,6 +189,19 @@ def _states(folder: str) -> list[str]:
     except OSError as error:
         raise _unreadable(folder, error) from error
     return sorted(f"{name}:{found.st_size}:{found.st_mtime_ns}" for name, found in files)
+
+
+@contextlib.contextmanager
+def refusals(what: str, hint: str = "check space and permissions") -> Iterator[None]:
+    """Let what the system refuses inside be an error of the log; ``what`` says what cannot be done.
+
+    Raises:
+        LogUnwritable: it is refused.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise LogUnwritable(f"{what}: {error.strerror or error}", hint=hint) from error
 
 
 def _unreadable(folder: Path | str, error: OSError) -> LogUnreadable:

@@ -12,8 +12,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pipeline.errors import LogUnwritable, ObjectMissing
-from pipeline.store.layout import Layout, object_path
+from pipeline.errors import ObjectMissing
+from pipeline.store.layout import FORGETTING_GOES_ON, Layout, object_path, refusals
 from pipeline.store.record_chain import Defect
 from pipeline.system import files
 from pipeline.text.cleaning import digest_of
@@ -107,7 +107,7 @@ class FileObjects(StoredObjects):
         digest = digest_of(data)
         path = self._layout.object(digest)
         if _holds(path, data):
-            with _refusals("stored"):
+            with refusals("an object cannot be stored"):
                 files.sync_directory(path.parent)  # whoever stored it may have died before its name was durable
             return digest
         return super().put(data)
@@ -119,7 +119,7 @@ class FileObjects(StoredObjects):
             LogUnwritable: the disk refuses.
         """
         path = self._layout.object(digest)
-        with _refusals("stored"):
+        with refusals("an object cannot be stored"):
             with self._guard:  # else another thread could take a folder for durable that is only just made
                 self._layout.prepare()
                 files.make_directories(path.parent)
@@ -154,7 +154,7 @@ class FileObjects(StoredObjects):
             LogUnwritable: the disk refuses; some objects may be left.
         """
         paths = sorted(map(self._layout.object, digests))
-        with _refusals("removed", "check space and permissions; the next `research forget --by-settings` goes on with it"):
+        with refusals("an object cannot be removed", FORGETTING_GOES_ON):
             for path in paths:
                 path.unlink(missing_ok=True)
             for folder in sorted({path.parent for path in paths}):
@@ -174,14 +174,6 @@ class FileObjects(StoredObjects):
         return sorted((self._layout.root / "objects").glob("*/*.gz"))
 
 
-@contextlib.contextmanager
-def _refusals(what: str, hint: str = "check space and permissions") -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise LogUnwritable(f"an object cannot be {what}: {error.strerror or error}", hint=hint) from error
-
-
 def is_digest(text: str) -> bool:
     """Return whether ``text`` is a SHA-256 in hex, the name of an object."""
     return _DIGEST.fullmatch(text) is not None
@@ -193,7 +185,7 @@ def packed(data: bytes) -> bytes:
     Raises:
         LogUnwritable: it is larger than could be read again.
     """
-    with _refusals("stored"):
+    with refusals("an object cannot be stored"):
         if len(data) > LARGEST:
             raise OSError(errno.EFBIG, f"it has {len(data)} bytes, {LARGEST} are allowed")
         return gzip.compress(data, compresslevel=6, mtime=0)

@@ -90,7 +90,7 @@ def repair(root: Path) -> list[Repair]:
     aside = layout.damaged / datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
     done: list[Repair] = []
     try:
-        for stream in layout.streams():
+        for stream in (name for kind in KINDS for name in log.streams(kind)):
             if _cuts(read_segments(layout, stream)):
                 done += _repair_stream(layout, stream, aside)
         for finding in list(log.objects.damaged()):
@@ -189,16 +189,12 @@ def _cuts(segments: list[Segment]) -> dict[str, list[bytes]]:
 
 
 def _repair_stream(layout: Layout, stream: str, aside: Path) -> list[Repair]:
-    lock = Lock(layout.lock(stream), f"writes {stream}")
-    lock.acquire()
-    try:
+    with Lock(layout.lock(stream), f"writes {stream}"):
         cuts = _cuts(read_segments(layout, stream))
         done = [_set_aside(layout, name, aside, lines) for name, lines in cuts.items()]
         for name, lines in cuts.items():
             _keep(layout, layout.root / name, b"".join(lines))
         return done
-    finally:
-        lock.release()
 
 
 def _set_aside(layout: Layout, name: str, aside: Path, kept: Sequence[bytes] = ()) -> Repair:

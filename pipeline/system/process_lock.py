@@ -14,14 +14,13 @@ import platform
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 
 from pipeline.errors import LogUnwritable, WorkspaceLocked
 from pipeline.system import files
 
 
 class Lock:
-    """One lock file. ``what`` says in an error message what its owner does, ``program`` what program that is."""
+    """One lock file: ``with Lock(…): …``. ``what`` says in a message what its owner does, ``program`` what program that is."""
 
     def __init__(self, path: Path, what: str, program: str = "") -> None:
         self._path = path
@@ -58,6 +57,12 @@ class Lock:
         files.close(self._fd)
         self._fd = None
 
+    def __enter__(self) -> None:
+        self.acquire()
+
+    def __exit__(self, *_error: object) -> None:
+        self.release()
+
     def _name(self) -> str:
         since = datetime.now(UTC).isoformat(timespec="seconds")
         return json.dumps({"pid": os.getpid(), "host": platform.node(), "since": since, "program": self._program})
@@ -86,23 +91,9 @@ class Lock:
         return None
 
 
-class WorkspaceLock:
-    """Held by a batch while it works: ``with WorkspaceLock(root, program): …``, ``root`` being the log's folder.
-
-    Raises:
-        WorkspaceLocked: another run works here; the message names its process, host and program, and since when it does.
-        LogUnwritable: no lock can be made here.
-    """
-
-    def __init__(self, root: Path, program: str = "") -> None:
-        self._lock = Lock(root / "local" / "run.lock", "works in this workspace", program)
-
-    def __enter__(self) -> WorkspaceLock:
-        self._lock.acquire()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._lock.release()
+def workspace_lock(root: Path, program: str = "") -> Lock:
+    """Return the lock that a batch holds while it works; ``root`` is the log's folder."""
+    return Lock(root / "local" / "run.lock", "works in this workspace", program)
 
 
 @contextlib.contextmanager

@@ -8,7 +8,6 @@ import socket
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pipeline import __version__
 from pipeline.config.keys import Keys
@@ -27,9 +26,6 @@ from pipeline.vault.note import block_id
 from pipeline.vault.output.writer import note_id
 from pipeline.vault.read_model import folded, stored_cards
 from pipeline.wiring.store_adapters import store_of
-
-if TYPE_CHECKING:
-    pass
 
 
 def context_of(workspace: Workspace, keys: Keys | None = None, listener: Listener = lambda _event, _state: None) -> RunContext:

@@ -19,7 +19,7 @@ from pipeline.errors import LogDamaged, LogError, SchemaTooNew, UsageError
 from pipeline.ports import EventStore
 from pipeline.store.file_store import FileStore
 from pipeline.store.record_chain import Defect, DefectKind
-from pipeline.system.process_lock import WorkspaceLock
+from pipeline.system.process_lock import workspace_lock
 
 if TYPE_CHECKING:
     from pipeline.search.vectors import VectorModel
@@ -142,7 +142,7 @@ def lock_of(folder: Path, program: str = "", *, shared: bool = False) -> Iterato
         LogUnwritable: it cannot be taken.
     """
     with contextlib.ExitStack() as held:
-        held.enter_context(WorkspaceLock(folder / "events", program))
+        held.enter_context(workspace_lock(folder / "events", program))
         if address := store_address(folder):
             require_psycopg()
             from pipeline.store.postgres_database import store_lock

@@ -11,16 +11,16 @@ import pytest
 
 from pipeline.errors import LogUnwritable, WorkspaceLocked
 from pipeline.store.file_store import FileStore
-from pipeline.system.process_lock import WorkspaceLock
+from pipeline.system.process_lock import workspace_lock
 from tests.store.samples import records
 
 HOLDER = """
 import sys, time
 from pathlib import Path
 from pipeline.store.file_store import FileStore
-from pipeline.system.process_lock import WorkspaceLock
+from pipeline.system.process_lock import workspace_lock
 from tests.store.samples import record
-with WorkspaceLock(Path(sys.argv[1]), "research run"):
+with workspace_lock(Path(sys.argv[1]), "research run"):
     FileStore(Path(sys.argv[1])).append("s-1", [record(1)], 0)
     print("held", flush=True)
     time.sleep(600)
@@ -38,7 +38,7 @@ def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 def test_a_second_run_is_refused_at_once_and_told_who_works(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
     owner = rf"another run \(research run, process {holder.pid} on {socket.gethostname()}, since 20\d\d-\d\d-\d\dT.*\) works"
-    with pytest.raises(WorkspaceLocked, match=owner), WorkspaceLock(tmp_path):
+    with pytest.raises(WorkspaceLocked, match=owner), workspace_lock(tmp_path):
         pass
     with pytest.raises(WorkspaceLocked, match=f"process {holder.pid} .*writes s-1"):
         FileStore(tmp_path).append("s-1", records([1, 2]), 0)
@@ -46,27 +46,27 @@ def test_a_second_run_is_refused_at_once_and_told_who_works(tmp_path: Path, hold
 
 def test_a_lock_is_given_back_without_a_trace_and_can_be_taken_again(tmp_path: Path) -> None:
     for _ in range(2):
-        with WorkspaceLock(tmp_path):
+        with workspace_lock(tmp_path):
             assert str(os.getpid()) in (tmp_path / "local" / "run.lock").read_text()
         assert not (tmp_path / "local" / "run.lock").exists()
 
 
 @pytest.mark.parametrize("written", ["", "[]", "{", '{"pid": 1}'])
 def test_an_owner_that_has_not_named_itself_is_refused_all_the_same(tmp_path: Path, written: str) -> None:
-    with WorkspaceLock(tmp_path):
+    with workspace_lock(tmp_path):
         (tmp_path / "local" / "run.lock").write_text(written)
-        with pytest.raises(WorkspaceLocked, match="another run works"), WorkspaceLock(tmp_path):
+        with pytest.raises(WorkspaceLocked, match="another run works"), workspace_lock(tmp_path):
             pass
 
 
 def test_a_child_process_does_not_inherit_the_lock(tmp_path: Path) -> None:
-    with WorkspaceLock(tmp_path):
+    with workspace_lock(tmp_path):
         child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, close_fds=False)
-    with WorkspaceLock(tmp_path):
+    with workspace_lock(tmp_path):
         child.communicate(b"\n")
 
 
 def test_a_lock_that_cannot_be_made_is_unwritable(tmp_path: Path) -> None:
     (tmp_path / "local").write_text("a file is in the way")
-    with pytest.raises(LogUnwritable), WorkspaceLock(tmp_path):
+    with pytest.raises(LogUnwritable), workspace_lock(tmp_path):
         pass
