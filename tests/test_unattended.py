@@ -28,6 +28,12 @@ from tests.unattended import BARE, PATIENCE_S, ROOT, Start, command, night_of, s
 __all__ = ["slow", "start", "stuck"]
 
 
+def asks_in_a_note(folder: Path) -> None:
+    note = folder / "vault" / "my" / "a.md"
+    note.parent.mkdir(parents=True)
+    note.write_text("---\nid: topic:harbours\n---\n\n%% begin notes %%\nask: How deep is the harbour?\n%% end notes %%\n")
+
+
 # ---- signals -------------------------------------------------------------------------------------------------------
 
 
@@ -36,6 +42,7 @@ def test_the_first_signal_ends_the_night_in_order_and_the_next_night_goes_on(
     number: signal.Signals, code: int, tmp_path: Path, slow: Standin, start: Start
 ) -> None:
     folder = workspace(tmp_path / "ws", slow)
+    asks_in_a_note(folder)
     run = start(folder, "run")
     run.until("plan.created")
     run.send(number)
@@ -49,8 +56,10 @@ def test_the_first_signal_ends_the_night_in_order_and_the_next_night_goes_on(
     assert list((folder / "vault" / "nights").glob("*.md"))
     assert not (folder / "events" / "local" / "run.lock").exists()
     assert "no new call is started" in (folder / LOG_FILE).read_text("utf-8")
+    assert not (folder / "events" / "talks").exists()  # what a note asks is a new call, too
     again = said(folder, "run")
     assert (again.code, again.out.splitlines()[-1]) == (0, "2 answered, 0 skipped; exit code 0")
+    assert list((folder / "events" / "talks").iterdir())
 
 
 def test_a_terminal_that_hangs_up_stops_the_night_in_order(tmp_path: Path, slow: Standin) -> None:
@@ -110,11 +119,13 @@ def test_the_night_ends_by_its_deadline_whatever_never_answers(
     tmp_path: Path, stuck: Standin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = workspace(tmp_path / "ws", stuck)
+    asks_in_a_note(folder)
     queue = (folder / "queries.yaml").read_text("utf-8")
     (folder / "queries.yaml").write_text(queue.replace("settings:\n", 'settings:\n  limits: {deadline: "06:30"}\n'), "utf-8")
     monkeypatch.setattr(batch_runner, "next_at", lambda _clock, now: now + timedelta(seconds=2))
     monkeypatch.setattr(stop_and_clock, "GRACE_S", 0.1)
-    assert said(folder, "run").code == 3
+    late = said(folder, "run")
+    assert (late.code, "topic:harbours was not answered: the deadline has passed" in late.err) == (3, True)
     ended, end = night_of(folder)
     assert {(event.status, event.cause) for event in ended} == {("interrupted", "cap")}
     assert end.exit_code == 3

@@ -8,6 +8,7 @@ import secrets
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
+from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -279,8 +280,11 @@ def open_note_questions(env: RunEnvironment) -> list[AskedLine]:
     return [line for line in kept if line.text not in moved and (line.note, line.text) not in asked]
 
 
-def answer_note_questions(env: RunEnvironment, lines: Sequence[AskedLine]) -> None:
-    """Answer these questions, each note's in a talk of its own. A failure is reported and keeps nothing else from being done."""
+def answer_note_questions(env: RunEnvironment, lines: Sequence[AskedLine], end: datetime | None) -> None:
+    """Answer these questions, each note's in a talk of its own. A failure is reported and keeps nothing else from being done.
+
+    What is not answered by ``end`` is left to the next run.
+    """
     done = 0
     for note in dict.fromkeys(line.note for line in lines):
         try:
@@ -296,10 +300,12 @@ def answer_note_questions(env: RunEnvironment, lines: Sequence[AskedLine]) -> No
             named = stream_id("talk", timestamp(context.now()), secrets.token_hex(4), note)
             texts = [line.text for line in lines if line.note == note]
             state = state or TalkState(id=named, budget_usd=cap)
-            done += len(asyncio.run(_talk(env, context, state, scope, texts, note=note)))
-        except ResearchError as error:
-            env.console.say(f"a question in {note} was not answered: {error.message}", always=True, fg="yellow")
-            _log.error("a question in %s was not answered: %s", note, error, extra=PRINTED)
+            left_s = None if end is None else (end - datetime.now(UTC)).total_seconds()
+            done += len(asyncio.run(asyncio.wait_for(_talk(env, context, state, scope, texts, note=note), left_s)))
+        except (ResearchError, TimeoutError) as error:
+            why = error.message if isinstance(error, ResearchError) else "the deadline has passed; the next run goes on"
+            env.console.say(f"a question in {note} was not answered: {why}", always=True, fg="yellow")
+            _log.error("a question in %s was not answered: %s", note, why, extra=PRINTED)
     if done:
         env.console.say(f"{done} asked in notes, answered in their reports", dim=True)
 

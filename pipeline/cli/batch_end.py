@@ -14,8 +14,7 @@ from pipeline.batch.memory_consolidation import consolidate as consolidate_sessi
 from pipeline.batch.night_result import account
 from pipeline.cli.arguments_and_builds import read_sessions, report_build_problems, try_builds
 from pipeline.cli.presentation import price
-from pipeline.cli.run_inputs import Request, RunEnvironment
-from pipeline.cli.run_setup_and_progress import in_its_night
+from pipeline.cli.run_inputs import RunEnvironment
 from pipeline.config.services import reasoner_for
 from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.json_codec import decode_all
@@ -33,21 +32,21 @@ from pipeline.wiring.session_adapters import AdapterFactory
 _log = logging.getLogger("pipeline.cli.batch_end")
 
 
-def answer_what_notes_ask(env: RunEnvironment, request: Request | None = None) -> None:
-    """Answer what was asked in notes; with a ``request`` within what its night has left, else as ``env`` says."""
+def answer_what_notes_ask(env: RunEnvironment, end: datetime | None) -> None:
+    """Answer what was asked in notes, until ``end`` at the latest, within what ``env`` has left of the night."""
     if asked_lines(env.workspace.folder / "vault"):
         from pipeline.cli.ask_command import answer_note_questions, open_note_questions
 
-        if asked := open_note_questions(env):
-            answer_note_questions(in_its_night(env, request) if request else env, asked)
+        answer_note_questions(env, open_note_questions(env), end)
 
 
 def finish_batch(env: RunEnvironment, batch: str, end: datetime | None = None, *, asks_model: bool = True) -> dict[str, Any]:
     """Answer what was asked in notes, consolidate, build vault and site; return what ``last-run.json`` holds: the outcome.
 
-    Whoever stops a run does not wait for a model. ``end`` is the run's.
+    Whoever stops a run does not wait for a model, so no note's question is answered then. ``end`` is the run's.
     """
-    answer_what_notes_ask(env)
+    if asks_model:
+        answer_what_notes_ask(env, end)
     consolidate_after_run(env, end, asks_model=asks_model)
     events = list(decode_all(record.data for record in env.store.load(batch)))
     if not events:

@@ -61,8 +61,9 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
     with run.lock(request.lock_wait), run.accounts_for(keep):
         decided = env.decisions_for(request, again=True)
         join_branches(env.console, env.store, decided.branched)
+        env, end = in_its_night(env, request), ends_at(env.workspace.queue.settings.limits, datetime.now(UTC), request.until)
         if not (unfinished or any(decision.due for decision in decided.decisions)):
-            answer_what_notes_ask(env, request)
+            answer_what_notes_ask(env, end)
             if not is_recorded(env, request, decided):
                 # A batch without work: which queries are no longer in the file, what cannot be read, what is due next.
                 queue, last = env.workspace.queue, max(env.store.ids("batch"), default="")
@@ -85,7 +86,6 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
         except Exception as error:  # noqa: BLE001 - the night is researched all the same, and its build says it again
             env.console.say(f"what was ticked since the last build is not heeded: {error}", always=True, fg="yellow")
             _log.error("what was ticked since the last build is not heeded", exc_info=error, extra=PRINTED)
-        env = in_its_night(env, request)
         if request.distribute is not None:
             from pipeline.cli.distributed_night import distribute  # needs the extra `postgres`
 
@@ -93,7 +93,6 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
             if not account:  # somebody asked to stop, and the night goes on
                 return run.stop.exit_code
         else:
-            end = ends_at(env.workspace.queue.settings.limits, datetime.now(UTC), request.until)
             result = run_async(run, _run_batch(run, env, decided, request))
             if not result.batch:
                 return None
