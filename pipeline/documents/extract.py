@@ -302,8 +302,10 @@ def extract(data: bytes, *, path: str = "", content_type: str = "", url: str = "
         form, name = "unnamed", squash(unquote(address.path.rstrip("/").rsplit("/", 1)[-1])) or address.hostname or "page"
     if not data.strip():
         raise ReadFailed("it is empty")
-    # Readers are imported when they are needed: most runs need one.
-    if b"%PDF-" in data[:1024]:
+    # Readers are imported when they are needed: most runs need one. Some PDF files have a few bytes before their mark.
+    file_name = (path or url.partition("?")[0]).lower().removesuffix(".gz")
+    may_be_pdf = file_name.endswith(".pdf") or "pdf" in content_type.lower()
+    if b"%PDF-" in (data[:1024] if may_be_pdf else data[:1024].lstrip()[:5]):
         from pipeline.documents.pdf_reader import read_pdf
 
         return replace(read_pdf(data, name), url=url, extractor=f"pdf {VERSION}")
@@ -323,7 +325,7 @@ def extract(data: bytes, *, path: str = "", content_type: str = "", url: str = "
     elif form == "markdown":
         from pipeline.documents.markdown_reader import read_markdown
 
-        page = read_markdown(text, name, is_mdx=(path or url.partition("?")[0]).lower().removesuffix(".gz").endswith(".mdx"))
+        page = read_markdown(text, name, is_mdx=file_name.endswith(".mdx"))
     elif form == "rst":
         from pipeline.documents.rst_reader import read_rst
 

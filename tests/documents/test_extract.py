@@ -81,6 +81,7 @@ def test_what_a_page_asks_of_programs_is_kept(markup: str, notices: tuple[str, .
         (b"# Head\n\ntext", "text/markdown", "http://e.org/", "text/markdown"),
         (b"# Head\n\ntext", "text/plain", "http://e.org/README.md?raw=1", "text/markdown"),
         (b"just words", "", "http://e.org/", "text/plain"),
+        (b"%PDF is how a PDF file begins, as in %PDF-1.7", "text/plain", "http://e.org/", "text/plain"),
         (b'{"a": 1}', "application/json", "http://e.org/", "text/plain"),
         ("words".encode("utf-16"), "text/plain", "http://e.org/", "text/plain"),
     ],
