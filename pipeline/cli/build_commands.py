@@ -164,11 +164,11 @@ def hide(console: Console, names: tuple[str, ...], undo: bool, everything: bool)
     notes = [note for note in (known if everything else _named(console, names)) if bool(note.path) != undo]
     if notes:
         record_decisions(console.folder, [NoteShown(note=one.id) if undo else NoteHidden(note=one.id) for one in notes])
-    if code := bring_up_to_date(console, load_workspace(console.folder)):
-        end(code)
+    code = bring_up_to_date(console, load_workspace(console.folder))
     now = {note.id: note.path for note in notes_in(console.folder / "events" / "local")}
     paths = [(now.get(note.id, "") if undo else note.path) or note.canonical for note in notes]
     console.data([f"{word}: vault/{path}" for path in paths] or [f"nothing to do: {word} already"], {word: paths})
+    end(code)
 
 
 def _named(console: Console, names: Sequence[str]) -> list[KnownNote]:

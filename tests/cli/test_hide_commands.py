@@ -38,6 +38,9 @@ def test_a_note_is_hidden_listed_and_shown_again(folder: Path) -> None:
     assert report.read_bytes() == before
     assert json.loads(said(folder, "--json", "hide").out) == {"hidden": []}
     assert said(folder, "verify").code == 0
+    (folder / "templates" / "site" / "tags.html.j2").write_text("{% no tag")
+    faulty = said(folder, "--json", "hide", path)
+    assert (faulty.code, json.loads(faulty.out)) == (2, {"hidden": [path.removeprefix("vault/")]})
 
 
 def test_a_session_is_hidden_with_all_its_notes_and_its_sources_stay(folder: Path) -> None:
