@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import math
 import threading
 from array import array
 from collections.abc import Iterator, Sequence
@@ -119,8 +120,8 @@ class LocalEmbedder:
                 found[place] = array("f", vector.tolist())
         for vector in found:
             assert vector is not None  # noqa: S101 - every text was in one group
-            if not any(vector):
-                raise ServiceFailed(f"{self.model.name} gives a vector of zeros")
+            if not any(vector) or not math.isfinite(sum(vector)):
+                raise ServiceFailed(f"{self.model.name} gives a vector that is all zeros, or not finite")
             yield vector
 
 

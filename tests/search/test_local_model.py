@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -22,6 +24,7 @@ from pipeline.wiring.session_adapters import meaning_of
 from tests.commanding import said, workspace_in
 
 pytest.importorskip("onnxruntime", reason="no wheels for this platform")
+numpy = pytest.importorskip("numpy")
 
 QUERY = "  - {query: How do I wipe old copies of my data?, id: wipe}\n"
 TEXTS = ["Use the prune command to delete archives that are no longer needed.", "Bread is baked at dawn.", "A cat sleeps."]
@@ -38,6 +41,15 @@ def test_a_vector_does_not_depend_on_the_texts_beside_it() -> None:
     model = LocalEmbedder(minilm())
     alone, together = (asyncio.run(model.embed(texts)).vectors[0] for texts in (TEXTS[:1], [TEXTS[0], "word " * 300, *TEXTS]))
     assert cosine(packed(alone), packed(together)) > 0.98
+
+
+@pytest.mark.parametrize("number", [0.0, math.nan])
+def test_a_vector_that_has_no_direction_is_one_clear_error(number: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, *others = local_embedder._loaded(minilm())
+    blind = mock.Mock(get_inputs=session.get_inputs, run=lambda *_asked: [numpy.full((1, 384), number)])
+    monkeypatch.setattr(local_embedder, "_loaded", lambda _model: (blind, *others))
+    with pytest.raises(ServiceFailed, match="all zeros, or not finite"):
+        asyncio.run(LocalEmbedder(minilm()).embed(["a"]))
 
 
 def test_other_weights_than_those_that_were_measured_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
