@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from pipeline.batch.session_index import read_all
 from pipeline.config.keys import ENV_FILE, SEARCHES, Keys
-from pipeline.config.queue_schema import EmbeddingChoice
+from pipeline.config.queue_schema import EmbeddingChoice, RerankerChoice
 from pipeline.config.services import (
     LOCAL,
     OPENAI,
@@ -39,7 +39,7 @@ from pipeline.net.calls_and_replies import Call, Good, Reply, Verdict, judged_by
 from pipeline.net.client import HttpClient, Policy
 from pipeline.net.guard import AddressGuard
 from pipeline.search.corpus_files import Corpus
-from pipeline.search.embedding_servers import EmbeddingClient
+from pipeline.search.embedding_servers import EmbeddingClient, Reranker
 from pipeline.search.local_embedder import files_of, missing_packages
 from pipeline.text.cleaning import one_line
 from pipeline.text.humanize import counted
@@ -341,6 +341,11 @@ async def probe(workspace: Workspace, keys: Keys, http: HttpClient) -> AsyncIter
         text = f"it answers, and {client.model.model} gives vectors of {len(found.vectors[0])} numbers"
         return ok("embeddings", text)
 
+    async def order(choice: RerankerChoice) -> CheckResult:
+        client = client_of(Reranker, choice, "reranker", settings, keys, http)
+        await client.scores(PROBE, [PROBE, "bicycle"])
+        return ok("reranker", f"it answers, and {client.model.model} gives scores")
+
     async def hits(name: str) -> CheckResult:
         result = await web_search_of(name, settings, keys, http).search(PROBE, 3)
         if result.hits:
@@ -354,6 +359,8 @@ async def probe(workspace: Workspace, keys: Keys, http: HttpClient) -> AsyncIter
             asked[f"model server {server.name}"] = partial(_model, server, http)
     if isinstance(settings.embeddings, EmbeddingChoice) and not settings.embeddings.folder:
         asked["embeddings"] = partial(vectors, settings.embeddings)
+    if settings.reranker:
+        asked["reranker"] = partial(order, settings.reranker)
     for wanted in (settings.search, *(query.search for query in workspace.queue.queries)):
         with suppress(UsageError):
             names = searches_for(wanted, settings, keys).names if wanted else ()

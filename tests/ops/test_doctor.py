@@ -227,12 +227,19 @@ def test_the_findings_on_embeddings_say_where_texts_are_sent_and_what_is_missing
     assert (missing.exit_code, "MINE is not set" in missing.text) == (2, True)
 
 
-def test_a_server_of_embeddings_is_asked_for_two_vectors(folder: Path) -> None:
-    (folder / "queries.yaml").write_text(f"settings: {{{EMBEDDINGS}}}\n{QUEUE}")
-    rows = {"data": [{"index": 0, "embedding": [1, 2, 3]}, {"index": 1, "embedding": [1, 2, 4]}]}
-    found, script = probed(folder, {"MINE": "my-canary"}, reply(rows))
-    assert [(one.level, one.text) for one in found] == [("ok", "it answers, and tiny gives vectors of 3 numbers")]
-    assert [request.url.path for request in script.requests] == ["/v1/embeddings"]
+VECTORS = {"data": [{"index": 0, "embedding": [1, 2, 3]}, {"index": 1, "embedding": [1, 2, 4]}]}
+SCORES = {"results": [{"index": 1, "relevance_score": 0.2}, {"index": 0, "relevance_score": 0.9}]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "said", "sent"),
+    [("embeddings", "embeddings", "gives vectors of 3 numbers", VECTORS), ("reranker", "rerank", "gives scores", SCORES)],
+)
+def test_servers_of_vectors_and_rerankers_are_asked_for_two(folder: Path, kind: str, path: str, said: str, sent: Any) -> None:
+    (folder / "queries.yaml").write_text(f"settings: {{{EMBEDDINGS.replace('embeddings', kind)}}}\n{QUEUE}")
+    found, script = probed(folder, {"MINE": "my-canary"}, reply(sent))
+    assert [(one.about, one.level, one.text) for one in found] == [(kind, "ok", f"it answers, and tiny {said}")]
+    assert [request.url.path for request in script.requests] == [f"/v1/{path}"]
     (refused,) = probed(folder, {"MINE": "my-canary"}, reply({"error": {"message": "no such key my-canary"}}, 401))[0]
     assert (refused.exit_code, "canary" in repr(refused)) == (4, False)
 
