@@ -470,8 +470,9 @@ class PassageSearch:
             near = replace(near, cost=total([near.cost, error.cost or Cost()]), failed=(*near.failed, side))
             return replace(found, passages=found.passages[:limit]), near
         known = found.statistics.model_copy(update={"nearest": self._reranker.model.floor})
-        best = [one._replace(score=score, cosine=score) for one, score in zip(best, scores, strict=True)]
-        return Ranking(tuple(_in_order(best)[:limit]), known, found.languages), replace(near, cost=total([near.cost, cost]))
+        best = _in_order([one._replace(score=score, cosine=score) for one, score in zip(best, scores, strict=True)])
+        best += [one._replace(score=0.0, cosine=None) for one in found.passages[_RERANKED:]]  # nobody has compared them
+        return Ranking(tuple(best[:limit]), known, found.languages), replace(near, cost=total([near.cost, cost]))
 
     async def _on(self, action: Callable[[Index], T]) -> T:
         return await asyncio.to_thread(self._run, action)

@@ -342,9 +342,17 @@ def test_a_search_may_be_limited_to_a_folder_by_its_name_or_to_one_within_it(doc
             within(wrong)
 
 
-def reranked(docs: Path, stage: Stage, query: str) -> SearchResult:
+def reranked(docs: Path, stage: Stage, query: str, limit: int = 2) -> SearchResult:
     folder = PassageSearch(docs.parent / "passages.sqlite", docs, reranker=stage.reranker(floor=0.6))
-    return asyncio.run(folder.search(query, 2))
+    return asyncio.run(folder.search(query, limit))
+
+
+def test_what_a_reranker_was_not_shown_comes_behind_what_it_was(docs: Path) -> None:
+    for number in range(60):
+        (docs / f"{number}.md").write_text(f"# Harbour {number}\n\nThe harbour has {number} fathoms.\n")
+    with serving() as stage:
+        cosines = [hit.cosine for hit in reranked(docs, stage, "How deep is the harbour?", 55).hits]
+    assert ([cosine is None for cosine in cosines], len(cosines)) == ([False] * 50 + [True] * 5, 55)
 
 
 def test_a_reranker_orders_the_best_passages_and_its_score_and_floor_count_from_then_on(docs: Path) -> None:
