@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
     from pipeline.cli.run_inputs import RunEnvironment
 
-_log = logging.getLogger("pipeline.cli.forget_commands")
 _KIND = click.Choice(forgetting.PRUNABLE)
 
 

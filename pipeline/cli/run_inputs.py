@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from pipeline.config.queue_schema import Query
     from pipeline.domain.budget import Budget
     from pipeline.domain.research_values import Cost, ResearchConfig
-
-_log = logging.getLogger("pipeline.cli.run_inputs")
 
 
 @dataclass(frozen=True, slots=True)

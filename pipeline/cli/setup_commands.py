@@ -1,4 +1,4 @@
-"""The commands that set up a workspace: ``init``, ``doctor``, ``add``, ``templates`` and ``completion``."""
+"""The commands that set up a workspace: ``init``, ``doctor``, ``add`` and ``templates``."""
 
 from __future__ import annotations
 

@@ -21,7 +21,6 @@ from pipeline.errors import ReadFailed
 from pipeline.ports import Page
 from pipeline.text.words import word_count
 
-_LONGEST_HEADING = 100
 _SET_IN, _WRAPPED = 2, 45  # columns further in than the text around; least length of a line that is wrapped
 # "1. Scope", "2.3  Limits", "Chapter 4": a number makes a line a heading only where it stands alone.
 _NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,4})\.?[ \t]+\S.{0,99}\Z")
