@@ -207,9 +207,11 @@ class StepError(ResearchError):
     """A step's outside work failed; the loop records it as ``step.failed``.
 
     ``cost`` is a ``Cost``, all the same (None: nothing), ``exchange`` prompts and raw replies (b"": nothing sent). After an
-    ``outage`` the session stays open: the step is tried again when the service is back.
+    ``outage`` the session stays open: the step is tried again when the service is back. ``lost`` counts the attempts that were
+    sent but whose reply never came whole: they may have been billed.
     """
 
+    lost: int = 0
     cost: Any = None
     exchange: bytes = b""
     outage: Outage | None = None
@@ -256,25 +258,14 @@ class BudgetSpent(StepError):
 
 
 class ServiceUnavailable(StepError):
-    """A server cannot be reached, or asks to be left alone.
-
-    ``lost`` counts the attempts that were sent but whose reply never came whole: they may have been billed.
-    """
+    """A server cannot be reached, or asks to be left alone."""
 
     exit_code = ExitCode.UNFINISHED
     retryable = True
 
-    def __init__(self, message: str, *, hint: str = "", lost: int = 0) -> None:
-        super().__init__(message, hint=hint)
-        self.lost = lost
-
 
 class ServiceFailed(StepError):
-    """A server's answer to this call cannot be used, now or later. ``lost`` as in ``ServiceUnavailable``."""
-
-    def __init__(self, message: str, *, hint: str = "", lost: int = 0) -> None:
-        super().__init__(message, hint=hint)
-        self.lost = lost
+    """A server's answer to this call cannot be used, now or later."""
 
 
 class Malformed(ServiceFailed):

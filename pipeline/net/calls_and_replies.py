@@ -11,14 +11,14 @@ import asyncio
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 from urllib.parse import urlencode, urlsplit
 
 from pipeline.domain.budget import CombinedBudget, Reservation
 from pipeline.domain.research_values import Cost
-from pipeline.errors import Malformed
+from pipeline.errors import Malformed, ProviderRefused, ServiceFailed, ServiceUnavailable
 
 
 def loop_time() -> float:
@@ -237,13 +237,14 @@ def judged_by_status(reply: Reply) -> Verdict:
 class AttemptCharges:
     """The reservations of one paid call's attempts; each lasts until the reply is charged or the attempt has ended without one.
 
-    ``before`` goes with the call to the client. ``costs`` gets what was charged; ``calls`` and ``announced`` are as in a budget.
+    ``before`` goes with the call to the client, whose judge says what has ``replied``. ``costs`` gets what was charged; ``calls``
+    as in a budget. ``lost``: the attempts that were charged without a reply. A call that is free leaves no event of its own.
     """
 
-    def __init__(self, budget: CombinedBudget, worst: Cost, costs: list[Cost], *, calls: int = 1, announced: bool = True) -> None:
-        self._budget, self._worst, self._costs = budget, worst, costs
-        self._calls, self._announced = calls, announced
+    def __init__(self, budget: CombinedBudget, worst: Cost, costs: list[Cost], *, calls: int = 1) -> None:
+        self._budget, self._worst, self._costs, self._calls = budget, worst, costs, calls
         self._open: list[tuple[Reservation, ...]] = []
+        self.lost = 0
 
     async def before(self) -> None:
         """Reserve the worst case of the next attempt.
@@ -251,20 +252,33 @@ class AttemptCharges:
         Raises:
             BudgetSpent: it would exceed a cap.
         """
-        self._open.append(await self._budget.reserve(self._worst, calls=self._calls, announced=self._announced))
+        announced = bool(self._calls or self._worst.usd)
+        self._open.append(await self._budget.reserve(self._worst, calls=self._calls, announced=announced))
 
     def replied(self, cost: Cost) -> None:
         """Charge ``cost`` for the latest attempt."""
         self._budget.settle(self._open.pop(), cost)
         self._costs.append(cost)
 
-    def ended(self, lost: int | None) -> None:
-        """Charge the worst case for ``lost`` attempts (None: all without a reply); release those that were not sent."""
-        unanswered = len(self._open)
-        for number, reservations in enumerate(self._open):
-            if number < (unanswered if lost is None else lost):
-                self._budget.settle(reservations, self._worst)
-                self._costs.append(self._worst)
-            else:
-                self._budget.release(reservations)
-        self._open.clear()
+    async def charged(self, sending: Awaitable[Reply]) -> Reply:
+        """Return the reply that ``sending`` gets; charge the worst case of the attempts that were lost, release the others.
+
+        Where nobody says how many were lost, as when it is cancelled, all without a reply were. Raises as ``sending``.
+        """
+        lost = None
+        try:
+            reply = await sending
+            lost = reply.lost
+        except (ServiceUnavailable, ServiceFailed, ProviderRefused) as error:
+            lost = error.lost
+            raise
+        finally:
+            for number, reservations in enumerate(self._open):
+                if lost is None or number < lost:
+                    self._budget.settle(reservations, self._worst)
+                    self._costs.append(self._worst)
+                else:
+                    self._budget.release(reservations)
+            self._open.clear()
+            self.lost = lost or 0
+        return reply

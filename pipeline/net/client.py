@@ -200,11 +200,12 @@ class HttpClient:
                     self._required_wait_s(call, circuit, deadline, lost)
                 outcome = await self._attempt(call, judge, circuit, deadline)
             lost += outcome.lost
-            if isinstance(outcome.verdict, Good) and outcome.reply is not None:
-                return replace(outcome.reply, lost=lost) if lost else outcome.reply
-            wait = self._next_wait(outcome, circuit, attempt, call.gap_s)
-            if not isinstance(outcome.verdict, Again):
+            if isinstance(outcome.verdict, Refused | Failed):
                 raise _final_error(call, outcome.verdict, lost)
+            if outcome.reply is not None and isinstance(outcome.verdict, Good):
+                return replace(outcome.reply, lost=lost) if lost else outcome.reply
+            assert isinstance(outcome.verdict, Again)  # noqa: S101 - what is good has a reply
+            wait = self._next_wait(outcome, outcome.verdict, circuit, attempt, call.gap_s)
             if wait is None or self._clock() + wait >= deadline:
                 down = outcome.verdict.down or (outcome.reply is not None and outcome.reply.status in DOWN)
                 raise self._unavailable(call, outcome.verdict.why, circuit, attempt, lost, down=down)
@@ -272,15 +273,13 @@ class HttpClient:
         except Malformed as error:
             return _Outcome(Again(error.message), reply)
 
-    def _next_wait(self, outcome: _Outcome, circuit: CircuitBreaker, attempt: int, gap_s: float) -> float | None:
+    def _next_wait(self, outcome: _Outcome, verdict: Again, circuit: CircuitBreaker, attempt: int, gap_s: float) -> float | None:
         """Record a failed attempt in the circuit; return the seconds before the next, or None if there is none."""
-        if not isinstance(outcome.verdict, Again):
-            return None
         header = outcome.reply.headers.get("retry-after") if outcome.reply is not None else None
-        waits = (outcome.verdict.after_s, retry_after(header, self._wall()))
+        waits = (verdict.after_s, retry_after(header, self._wall()))
         asked = max((wait for wait in waits if wait is not None and wait >= 0), default=None)  # not a number is neither
         status = outcome.reply.status if outcome.reply is not None else 0
-        circuit.why, circuit.busy = outcome.verdict.why, asked is not None or status in BUSY
+        circuit.why, circuit.busy = verdict.why, asked is not None or status in BUSY
         now = self._clock()
         if asked is None:
             circuit.record_failure(now)
@@ -299,15 +298,19 @@ class HttpClient:
         """
         tried = f" (tried {attempts} times)" if attempts > 1 else ""
         hint = "it may pass later; `research doctor --online` shows whether the service answers"
-        error = ServiceUnavailable(f"{call.service}: {why}{tried}, at {call.place}", hint=hint, lost=lost)
+        error = ServiceUnavailable(f"{call.service}: {why}{tried}, at {call.place}", hint=hint)
+        error.lost = lost
         blocked_s, rest_s = circuit.blocked_s(self._clock()), circuit.rest_until - self._clock()
         if down or not circuit.proven or blocked_s > 0:
             error.outage = Outage(call.service, max(0.0, blocked_s, rest_s), circuit.proven, circuit.busy)
         return error
 
 
-def _final_error(call: Call, verdict: Refused | Failed | Good, lost: int) -> ProviderRefused | ServiceFailed:
+def _final_error(call: Call, verdict: Refused | Failed, lost: int) -> ProviderRefused | ServiceFailed:
+    error: ProviderRefused | ServiceFailed
     if isinstance(verdict, Refused):
-        return ProviderRefused(f"{call.service} {verdict.verb}: {verdict.why}", hint=verdict.hint)
-    why = verdict.why if isinstance(verdict, Failed) else "the reply was lost"
-    return ServiceFailed(f"{call.service}: {why}, at {call.place}", lost=lost)
+        error = ProviderRefused(f"{call.service} {verdict.verb}: {verdict.why}", hint=verdict.hint)
+    else:
+        error = ServiceFailed(f"{call.service}: {verdict.why}, at {call.place}")
+    error.lost = lost
+    return error

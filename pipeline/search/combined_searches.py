@@ -1,4 +1,4 @@
-"""Searches made of others: a chain that falls back, one that is charged to a budget, and one of own documents and web at once."""
+"""Searches made of others: a chain that falls back, and one of own documents and web at once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from pipeline.domain.budget import CombinedBudget
 from pipeline.domain.research_values import Cost, FailedSide, total
 from pipeline.errors import CorpusUnusable, ProviderRefused, ResearchError, SearchFailed, StepError
 from pipeline.ports import Search, SearchResult
@@ -70,49 +69,21 @@ class FallbackChain:
             CorpusUnusable: the folder of documents is the only member, and cannot be searched.
         """
         failures: list[StepError] = []
+        costs: list[Cost] = []
         for member in self._members:
             if member.refusal is None:
                 try:
                     result = await member.search.search(query, limit)
-                    return replace(result, cost=total([result.cost, *_costs_of(failures)]))
+                    return replace(result, cost=total([result.cost, *costs]))
                 except SearchFailed as error:
                     _log.info("%s", error.message)
                     failures.append(error)
+                    costs += _costs_of([error])
                 except (ProviderRefused, CorpusUnusable) as error:
                     member.exclude(error)
-        raise _combined([*failures, *(member.refusal for member in self._members if member.refusal is not None)])
-
-
-@dataclass(frozen=True, slots=True)
-class MeteredSearch:
-    """The search ``inner``, charged to ``budget``; ``price`` is the highest cost of one search without retries, in USD.
-
-    ``inner`` announces its calls itself, when they are sent.
-    """
-
-    inner: Search
-    price: float
-    budget: CombinedBudget
-
-    async def search(self, query: str, limit: int) -> SearchResult:
-        """Search, if the budget allows it.
-
-        Raises:
-            BudgetSpent: the price does not fit under a cap.
-            SearchFailed, ProviderRefused, CorpusUnusable: raised by ``inner``.
-        """
-        worst = Cost(usd=self.price)
-        reserved = await self.budget.reserve(worst, calls=0, announced=False)
-        spent = worst  # a cancelled search counts too: the provider may have answered it
-        try:
-            result = await self.inner.search(query, limit)
-            spent = result.cost
-        except ResearchError as error:
-            spent = total(_costs_of([error]))
-            raise
-        finally:
-            self.budget.settle(reserved, spent)
-        return result
+                    costs += _costs_of([error])
+        refusals = [member.refusal for member in self._members if member.refusal is not None]
+        raise _combined([*failures, *refusals], costs)  # what earlier searches that were refused had cost is paid
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +113,7 @@ class OwnAndWeb:
             except (SearchFailed, ProviderRefused, CorpusUnusable) as error:
                 down[origin] = error
         if not found:
-            raise _combined(list(down.values()))
+            raise _combined(list(down.values()), _costs_of(down.values()))
         hits = {origin: result.hits for origin, result in found.items()}
         own = found.get("own", SearchResult("", ()))
         return replace(
@@ -159,16 +130,18 @@ class OwnAndWeb:
         )
 
 
-def _combined(errors: Sequence[ResearchError]) -> ResearchError:
+def _combined(errors: Sequence[ResearchError], costs: Sequence[Cost]) -> ResearchError:
     """Return one error for the failures of several searches: a ``SearchFailed`` if any of them may pass later."""
     if len(errors) == 1:
+        if isinstance(errors[0], StepError):
+            errors[0].cost = total(costs)
         return errors[0]
     message = "; ".join(error.message for error in errors)
     hint = next((error.hint for error in errors if error.hint), "")
     may_pass = any(isinstance(error, SearchFailed) for error in errors)
     combined = SearchFailed(message, hint=hint) if may_pass else ProviderRefused(message, hint=hint)
     combined.outage = next((error.outage for error in errors if isinstance(error, StepError) and error.outage), None)
-    combined.cost = total(_costs_of(errors))
+    combined.cost = total(costs)
     return combined
 
 

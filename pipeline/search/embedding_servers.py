@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from pipeline.domain.budget import paying
 from pipeline.domain.research_values import Cost, total
-from pipeline.errors import Malformed, ServiceFailed, ServiceUnavailable, StepError
+from pipeline.errors import Malformed, ServiceFailed, StepError
 from pipeline.net.calls_and_replies import AttemptCharges, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
 from pipeline.net.client import HttpClient
 from pipeline.search.providers import message_in
@@ -126,12 +126,17 @@ class _PaidServer:
         usd = sum(map(tokens, texts)) * self._price / 1_000_000
         worst = Cost(usd=usd, assumed_usd=usd)
         costs: list[Cost] = []
-        meter = AttemptCharges(paying.get(), worst, costs, calls=0, announced=usd > 0)
+        meter = AttemptCharges(paying.get(), worst, costs, calls=0)
         refused: list[str] = []
 
         def judge(reply: Reply) -> Verdict:
             if reply.status < 300:
                 read(reply)  # a reply that cannot be used is asked for again
+                counted, stated = usage_in(reply)
+                billed = worst if counted is None else Cost(usd=counted * self._price / 1_000_000)
+                if counted is not None and not self._price_known:
+                    billed = Cost(usd=billed.usd, assumed_usd=billed.usd)
+                meter.replied(billed if stated is None else Cost(usd=stated))
                 return Good()
             why = self._said(reply)
             if reply.status == 413 or (reply.status in (400, 422, 500) and any(one in why.lower() for one in _TOO_LARGE)):
@@ -143,24 +148,12 @@ class _PaidServer:
             return Failed(why) if isinstance(verdict, Failed) else verdict
 
         try:
-            reply = await self._http.send(call, judge, meter.before)
-        except (ServiceUnavailable, ServiceFailed) as error:
-            meter.ended(error.lost)
+            reply = await meter.charged(self._http.send(call, judge, meter.before))
+        except StepError as error:
             error.cost = total(costs)
             raise
-        except BaseException:
-            meter.ended(0)
-            raise
-        if refused:
-            meter.ended(reply.lost)
-            return _TooLarge(refused[0]), 0, Cost()
-        counted, stated = usage_in(reply)
-        billed = worst if counted is None else Cost(usd=counted * self._price / 1_000_000)
-        if counted is not None and not self._price_known:
-            billed = Cost(usd=billed.usd, assumed_usd=billed.usd)
-        meter.replied(billed if stated is None else Cost(usd=stated))
-        meter.ended(reply.lost)
-        return read(reply), counted or 0, total(costs)
+        found = _TooLarge(refused[0]) if refused else read(reply)
+        return found, usage_in(reply)[0] or 0, total(costs)
 
     def _said(self, reply: Reply) -> str:
         """Return a server's own words on one line, without the key."""
@@ -190,7 +183,8 @@ class EmbeddingClient(_PaidServer):
             half = sent[0][: len(sent[0]) // 2]
             if len(half) < _SHORTEST:
                 raise ServiceFailed(f"{self.model.name} takes no text: {found.why}")
-            return await self.embed([half])
+            shorter = await self.embed([half])
+            return replace(shorter, cost=total([cost, shorter.cost]))
         middle = len(texts) // 2
         self.batch = max(1, min(self.batch, middle))
         done: list[Embedded] = []
@@ -198,10 +192,10 @@ class EmbeddingClient(_PaidServer):
             for part in (texts[:middle], texts[middle:]):
                 done.append(await self.embed(part))
         except StepError as error:
-            error.cost = total([one.cost for one in done] + ([error.cost] if error.cost else []))
+            error.cost = total([cost, *(one.cost for one in done), *([error.cost] if error.cost else [])])
             raise
         vectors = tuple(vector for one in done for vector in one.vectors)
-        return Embedded(vectors, sum(one.tokens for one in done), total([one.cost for one in done]))
+        return Embedded(vectors, sum(one.tokens for one in done), total([cost, *(one.cost for one in done)]))
 
 
 class Reranker(_PaidServer):

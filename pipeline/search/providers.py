@@ -18,11 +18,23 @@ from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree
 
-from pipeline.domain.budget import announce_call
-from pipeline.domain.research_values import Cost, Hit
-from pipeline.errors import Malformed, SearchFailed, ServiceFailed, ServiceUnavailable
-from pipeline.net.calls_and_replies import Again, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status, loop_time
-from pipeline.net.client import HttpClient
+from pipeline.domain.budget import paying
+from pipeline.domain.research_values import Cost, Hit, total
+from pipeline.errors import Malformed, SearchFailed, ServiceFailed, ServiceUnavailable, StepError
+from pipeline.net.calls_and_replies import (
+    Again,
+    AttemptCharges,
+    Call,
+    Failed,
+    Good,
+    Judge,
+    Refused,
+    Reply,
+    Verdict,
+    judged_by_status,
+    loop_time,
+)
+from pipeline.net.client import Before, HttpClient
 from pipeline.ports import SearchResult, SharedPace
 from pipeline.text.addresses import canonical, identity
 from pipeline.text.cleaning import clean, one_line
@@ -152,7 +164,8 @@ class WebSearch:
 
         Raises:
             SearchFailed: the search failed, for now or for good; its ``cost`` is what attempts without a reply may have cost.
-            ProviderRefused: key, quota or credit is missing or used up.
+            ProviderRefused: key, quota or credit is missing or used up. ``cost`` as above.
+            BudgetSpent: its price does not fit under a cap of the budgets of ``domain.budget.paying``; it was not sent.
         """
         wanted = one_line(query, self._provider.longest)
         if not wanted:
@@ -160,43 +173,41 @@ class WebSearch:
         call = self._provider.call(wanted, max(1, min(limit, self._provider.most)))
         headers = {**self._headers, **call.headers}
         call = replace(call, headers=headers, max_bytes=MAX_BYTES, deadline_s=DEADLINE_S, gap_s=self._provider.gap_s)
-        try:
-            reply = await (self._in_turn(call) if call.gap_s else self._send(call))
-        except (ServiceUnavailable, ServiceFailed) as error:
-            failure = SearchFailed(f"no search at {error.message}", hint=error.hint)
-            failure.outage = error.outage
-            failure.cost = _cost(error.lost * self.price) if error.lost else None
-            raise failure from error
-        hits = distinct(self._provider.hits(reply))[:limit]
-        return SearchResult(self.name, hits, _cost(self._provider.usd(reply) + reply.lost * self.price))
+        costs: list[Cost] = []
+        meter = AttemptCharges(paying.get(), Cost(usd=self.price), costs, calls=0)
 
-    async def _in_turn(self, call: Call) -> Reply:
+        def judged(reply: Reply) -> Verdict:
+            verdict = self._provider.judge(reply)
+            if isinstance(verdict, Good):
+                self._provider.hits(reply)
+                if self.price:
+                    meter.replied(Cost(usd=round(self._provider.usd(reply), 9)))
+            return verdict
+
+        try:
+            reply = await meter.charged(self._send(call, judged, meter.before if self.price else None))
+        except StepError as error:
+            error.cost = total(costs)
+            if not isinstance(error, ServiceUnavailable | ServiceFailed):
+                raise
+            failure = SearchFailed(f"no search at {error.message}", hint=error.hint)
+            failure.outage, failure.cost = error.outage, error.cost
+            raise failure from error
+        return SearchResult(self.name, distinct(self._provider.hits(reply))[:limit], total(costs))
+
+    async def _send(self, call: Call, judge: Judge, before: Before | None) -> Reply:
+        """Send a call, in its turn if the provider wants a gap before the next."""
+        if not call.gap_s:
+            return await self._http.send(call, judge, before)
         async with self._lock:
             if (wait := self._free_at - self._clock()) > 0:
                 await self._sleep(wait)
             if self._pace is not None:
                 await self._pace.turn(f"provider {self.name}", call.gap_s)
             try:
-                return await self._send(call)
+                return await self._http.send(call, judge, before)
             finally:
                 self._free_at = self._clock() + call.gap_s
-
-    async def _send(self, call: Call) -> Reply:
-        async def announced() -> None:
-            if self.price:
-                await announce_call(_cost(self.price))
-
-        return await self._http.send(call, self._judge, announced)
-
-    def _judge(self, reply: Reply) -> Verdict:
-        verdict = self._provider.judge(reply)
-        if isinstance(verdict, Good):
-            self._provider.hits(reply)
-        return verdict
-
-
-def _cost(usd: float) -> Cost:
-    return Cost(usd=round(usd, 9))
 
 
 def value_at(holder: object, *keys: str | int) -> Any:

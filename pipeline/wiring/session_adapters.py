@@ -39,7 +39,7 @@ from pipeline.net.client import SERVICES, HttpClient, Policy
 from pipeline.net.guard import AddressGuard
 from pipeline.ports import EventStore, Fetch, FoundPassages, Page, Reasoner, Search, SearchResult, SharedPace
 from pipeline.research import StepContext
-from pipeline.search.combined_searches import FallbackChain, Member, MeteredSearch, OwnAndWeb
+from pipeline.search.combined_searches import FallbackChain, Member, OwnAndWeb
 from pipeline.search.local_embedder import LocalEmbedder, files_of
 from pipeline.search.passage_search import IndexReport, PassageSearch
 from pipeline.search.vectors import Meaning, VectorModel
@@ -234,17 +234,13 @@ class AdapterFactory:
         return FallbackChain([self._members[name] for name in names])
 
     def _search(self, state: SessionState, ledger: Budget, night: Budget) -> Search:
-        """The folder and the web are both asked where both are named; only the web's chain is paid for."""
+        """The folder and the web are both asked where both are named; what either costs is charged."""
         web = [name for name in state.config.search if name != LOCAL]
         chain = self._chain(web)
         within = state.config.within
         local: Search = FallbackChain([Member(self.documents.inside(within))]) if within else self._chain([LOCAL])
-        if self._meaning or self._reranker:
-            local = Charged(local, CombinedBudget((ledger, night)))
-        if not web:
-            return local
-        search: Search = MeteredSearch(chain, chain.price, CombinedBudget((ledger, night))) if chain.price else chain
-        return OwnAndWeb(local, search) if LOCAL in state.config.search else search
+        search: Search = chain if LOCAL not in state.config.search else OwnAndWeb(local, chain) if web else local
+        return Charged(search, CombinedBudget((ledger, night)))
 
     def _model(self, model: str) -> OpenAIReasoner:
         if model not in self._models:
@@ -324,7 +320,7 @@ def meaning_of(settings: Settings, keys: Keys, http: HttpClient, folder: Path, w
 
 @dataclass(frozen=True, slots=True)
 class Charged:
-    """The searches of ``inner``; what their embeddings cost is charged to ``budget``."""
+    """The searches of ``inner``; what they cost is charged to ``budget``."""
 
     inner: Any
     budget: CombinedBudget

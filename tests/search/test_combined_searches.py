@@ -5,11 +5,10 @@ import logging
 
 import pytest
 
-from pipeline.domain.budget import Budget, Caps, CombinedBudget
 from pipeline.domain.research_values import Cost, FailedSide, Hit
-from pipeline.errors import BudgetSpent, CorpusUnusable, ProviderRefused, ResearchError, SearchFailed
+from pipeline.errors import CorpusUnusable, ProviderRefused, ResearchError, SearchFailed
 from pipeline.ports import Search, SearchResult
-from pipeline.search.combined_searches import FallbackChain, Member, MeteredSearch, OwnAndWeb
+from pipeline.search.combined_searches import FallbackChain, Member, OwnAndWeb
 
 OWN = tuple(Hit(url=f"corpus:{name}.md#top", title=name) for name in "abc")
 WEB = tuple(Hit(url=f"https://e.org/{name}", title=name) for name in "abc")
@@ -81,26 +80,6 @@ def test_with_both_down_it_may_pass_later_if_one_of_them_may() -> None:
         asked(Side("local", CorpusUnusable("gone")), Side("brave", ProviderRefused("key")))
 
 
-def test_the_ledger_is_charged_what_the_event_says_and_only_for_the_web() -> None:
-    ledger = Budget(Caps(1.0))
-    for web in (
-        Side("brave", WEB, usd=0.005),
-        Side("brave", lost("down", usd=0.01), usd=0.005),
-        Side("brave", ProviderRefused("key"), usd=0.005),
-    ):
-        before = ledger.usd
-        found = asked(Side("local", OWN), MeteredSearch(chain(web), 0.005, CombinedBudget((ledger,))))
-        assert ledger.usd - before == pytest.approx(found.cost.usd)
-    ledger.check(Cost(usd=1.0 - ledger.usd))  # nothing is set aside any more
-
-
-def test_a_price_that_does_not_fit_ends_the_search_before_it_is_paid() -> None:
-    web = Side("brave", WEB, usd=0.005)
-    with pytest.raises(BudgetSpent):
-        asked(Side("local", OWN), MeteredSearch(web, 0.005, CombinedBudget((Budget(Caps(0.001)),))))
-    assert web.calls == 0
-
-
 FOUND = Hit(url="https://e.org/", title="E")
 
 
@@ -131,11 +110,14 @@ def test_one_that_refuses_is_left_for_the_night_by_all_chains_and_told_once(capl
     ]
 
 
-def test_when_all_refuse_the_provider_refuses() -> None:
-    alone = chain(Side("brave", ProviderRefused("brave: key", hint="one")))
-    for _ in range(2):
-        with pytest.raises(ProviderRefused, match="brave: key"):
+def test_when_all_refuse_the_provider_refuses_and_what_it_may_have_cost_counts_once() -> None:
+    refusal = ProviderRefused("brave: key", hint="one")
+    refusal.cost = Cost(usd=0.005)
+    alone = chain(Side("brave", refusal))
+    for usd in (0.005, 0.0):
+        with pytest.raises(ProviderRefused, match="brave: key") as caught:
             provider_of(alone)
+        assert caught.value.cost.usd == usd
     both = chain(Side("brave", ProviderRefused("brave: key", hint="one")), Side("tavily", ProviderRefused("tavily: quota")))
     with pytest.raises(ProviderRefused, match="brave: key; tavily: quota") as caught:
         provider_of(both)

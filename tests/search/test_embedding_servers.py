@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -145,6 +146,22 @@ def test_a_request_that_does_not_fit_under_a_cap_is_not_sent(stage: Stage) -> No
     with pytest.raises(BudgetSpent):
         embed(stage.client(price=1_000_000.0), ["deep"], Budget(Caps(0.01)))
     assert stage.asked == []
+
+
+def test_a_request_that_is_broken_off_may_have_been_billed(stage: Stage) -> None:
+    budget = Budget(Caps(1.0))
+    stage.answer = lambda _texts: time.sleep(0.5)
+
+    async def broken_off() -> None:
+        paying.set(CombinedBudget((budget,)))
+        asking = asyncio.create_task(stage.client(price=1.0).embed(["deep"]))
+        while not stage.asked:
+            await asyncio.sleep(0.01)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+
+    asyncio.run(broken_off())
+    assert budget.usd > 0
 
 
 def test_what_a_failure_cost_is_with_the_error(stage: Stage) -> None:

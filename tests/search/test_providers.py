@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.config.keys import SEARCHES
-from pipeline.domain.research_values import Hit
-from pipeline.errors import Malformed, ProviderRefused, SearchFailed
+from pipeline.domain.budget import Budget, Caps, CombinedBudget, paying
+from pipeline.domain.research_values import Cost, Hit
+from pipeline.errors import Malformed, ProviderRefused, SearchFailed, StepError
 from pipeline.net.client import HttpClient, Policy
 from pipeline.search.providers import PROVIDER_BY_NAME, Provider, parse_feed, web_search
 from pipeline.text.redaction import Secret
@@ -265,12 +266,40 @@ def test_a_wrong_key_is_tried_once_however_many_searches_wait() -> None:
     assert bench.hits == 1
 
 
-def test_a_search_that_was_lost_may_have_been_billed() -> None:
-    bench = Bench(made("brave"), lambda: (_ for _ in ()).throw(ConnectionResetError()))
-    with pytest.raises(SearchFailed) as caught:
-        asked(bench)
-    assert caught.value.cost is not None
-    assert caught.value.cost.usd == pytest.approx(0.015)
+def paid(bench: Bench, budget: Budget) -> Cost:
+    """What a search that is charged to a budget says that it cost."""
+
+    async def search() -> Cost:
+        paying.set(CombinedBudget((budget,)))
+        return (await bench.search.search("a", 5)).cost
+
+    try:
+        return asyncio.run(search())
+    except StepError as error:
+        return error.cost or Cost()
+
+
+@pytest.mark.parametrize(
+    ("replies", "usd"),
+    [
+        ([reply(brave(BRAVE))], 0.005),
+        ([ConnectionResetError()], 0.015),
+        ([ConnectionResetError(), reply(brave(BRAVE))], 0.01),
+        ([ConnectionResetError(), reply(brave_error("QUOTA_LIMITED"), 429)], 0.005),
+        ([reply(brave_error("QUOTA_LIMITED"), 429)], 0.0),
+    ],
+)
+def test_a_search_that_was_lost_may_have_been_billed_and_the_budget_is_charged_what_is_said(replies: Any, usd: float) -> None:
+    budget = Budget(Caps(1.0))
+    assert paid(Bench(made("brave"), *replies), budget).usd == budget.usd == usd
+    budget.check(Cost(usd=1.0 - usd))  # nothing is set aside any more
+
+
+def test_a_price_that_does_not_fit_ends_the_search_before_it_is_paid() -> None:
+    bench = Bench(made("brave"), reply(brave(BRAVE)))
+    assert (paid(bench, Budget(Caps(0.001))).usd, bench.hits) == (0.0, 0)
+    free = Bench(made("wikipedia"), reply(wikipedia(WIKIPEDIA)))
+    assert (paid(free, Budget(Caps(0.001), spent=Cost(usd=0.002))).usd, free.hits) == (0.0, 1)
 
 
 @pytest.mark.parametrize("usage", [({"credits": 2}, 0.016), ({"credits": "2"}, 0.008), ({"credits": True}, 0.008), (None, 0.008)])

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pipeline.config.services import ModelServer
 from pipeline.domain.budget import CombinedBudget
 from pipeline.domain.research_values import Cost
-from pipeline.errors import AnswerInvalid, ServiceFailed, ServiceUnavailable
+from pipeline.errors import AnswerInvalid, ServiceFailed
 from pipeline.net.calls_and_replies import Again, AttemptCharges, Call, Failed, Good, Refused, Reply, Verdict, loop_time
 from pipeline.net.client import HttpClient
 from pipeline.reasoners.model.call_costs import Prices, answered_by, is_absurd, states_usage, total
@@ -211,16 +211,11 @@ class ModelClient:
         meter = AttemptCharges(self._budget, worst, calls.costs)
         calls.sent.append({"request": body, "replies": []})
         found: list[Meaning] = []
-        lost: int | None = None
+        judge = self._judge(wanted, worst, calls, meter, found)
         try:
-            judge = self._judge(wanted, worst, calls, meter, found)
-            lost = (await self._http.send(call_of(self._server, body), judge, meter.before)).lost
-        except (ServiceUnavailable, ServiceFailed) as error:
-            lost = error.lost
-            raise
+            await meter.charged(self._http.send(call_of(self._server, body), judge, meter.before))
         finally:
-            calls.sent[-1] |= {"lost": lost} if lost else {}  # attempts without a complete reply
-            meter.ended(lost)
+            calls.sent[-1] |= {"lost": meter.lost} if meter.lost else {}  # attempts without a complete reply
         return found[-1]
 
     def _judge(
