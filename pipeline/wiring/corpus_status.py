@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pipeline.config import workspace_starter
@@ -35,19 +36,17 @@ def unusable_folders(workspace: Workspace) -> tuple[str, ...]:
 
 
 def documents_in(workspace: Workspace) -> Documents:
-    """Return whether the workspace's folder holds documents of the user's own, or only those that ``research init`` copies."""
+    """Return whether the workspace's folders hold documents of the user's own, or only those that ``research init`` copies."""
     from pipeline.search.corpus_files import FoundFile, scan
     from pipeline.text.addresses import path_of
 
     found: Documents = "none"
-    try:
-        for folder in workspace.corpora:
+    for folder in workspace.corpora:
+        with suppress(CorpusUnusable, OSError):
             for file in scan(folder):
                 if isinstance(file, FoundFile):
                     name = path_of(file.url)
                     if not workspace_starter.is_sample(name, folder / name):
                         return "own"
                     found = "samples"
-    except (CorpusUnusable, OSError):
-        return found
     return found
