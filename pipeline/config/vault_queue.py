@@ -25,14 +25,15 @@ from pipeline.system.files import read_bytes
 from pipeline.text.cleaning import one_line, slug, spelling_free
 
 QUEUE_NOTE = "my/Queue.md"
-# The parts of a task's line, as Obsidian writes one: each must be put back as it was.
-_TASK = re.compile(r"(?P<lead>[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[)(?P<box>[ xX])\](?P<rest>[ \t].*?)(?P<end>[ \t]*\r?)")
+# The parts of a task's line, as Obsidian writes one: each must be put back as it was, also the byte order mark
+# that some editors begin a file with.
+_TASK = re.compile(r"(?P<lead>\ufeff?[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[)(?P<box>[ xX])\](?P<rest>[ \t].*?)(?P<end>[ \t]*\r?)")
 _OURS = re.compile(r"[ \t]*→ \[\[(?P<target>[^\[\]|\n]+)\|[^\[\]\n]*\]\]")
 _SAID = re.compile(r"[ \t]*→ \*not researched: [^*\n]*\*")  # our words behind a line with a fault
 _BLOCK = re.compile(r"[ \t]+\^(?P<block>[A-Za-z0-9-]{1,100})\Z")
 # What stands last behind a question: a field, with spaces only in brackets, or a tag that ends where punctuation begins.
 _LAST = re.compile(r"""\s(?:([a-z_]+):(\[[^\[\]]*\]|\{[^{}]*\}|\S+)|#([^\s#.,;:!?()\[\]{}"'“”]+))\Z""")
-_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")  # around code, where no task stands
+_FENCE = re.compile(r"\ufeff?[ \t]*(`{3,}|~{3,})")  # around code, where no task stands
 _TEXT = "tag:yaml.org,2002:str"
 _ALLOWED = tuple(name for name in FIELDS if name not in ("query", "id", "tags"))
 
@@ -57,7 +58,7 @@ def questions_in(vault: Path, known: Iterable[Query] = ()) -> tuple[tuple[Query,
     """
     name = f"vault/{QUEUE_NOTE}"
     try:
-        text = read_bytes(vault / QUEUE_NOTE).decode("utf-8").removeprefix("\ufeff")
+        text = read_bytes(vault / QUEUE_NOTE).decode("utf-8")
     except FileNotFoundError:
         return (), ()
     except (OSError, UnicodeDecodeError) as error:

@@ -38,7 +38,7 @@ def test_an_open_task_is_a_question_with_tags_and_fields(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     "line",
-    ["- [x] buy milk", "- [ ] ", "- [-] not any more", "just words", "```\n- [ ] code\n```", "> - [ ] quoted", "- [ ]no blank"],
+    ["- [x] buy milk", "- [ ] ", "- [-] not any more", "just words", "\ufeff```\n- [ ] code\n```", "> - [ ] quoted", "- [ ]no blank"],
 )
 def test_other_lines_ask_nothing(tmp_path: Path, line: str) -> None:
     assert asked(tmp_path, line) == []
@@ -100,9 +100,9 @@ def test_a_fault_stands_behind_its_line_until_it_is_corrected() -> None:
 
 
 def test_a_newer_report_takes_the_place_of_the_older_but_not_of_a_persons_link() -> None:
-    ours = linked("- [ ] Why? ^b", found())  # type: ignore[arg-type]
+    ours = linked("\ufeff- [ ] Why? ^b", found())  # type: ignore[arg-type]
     newer = linked(ours, found("reports/2026/a-9c01"))  # type: ignore[arg-type]
-    assert newer == ours.replace("3f2a", "9c01")
+    assert newer == ours.replace("3f2a", "9c01") != ours
     own = "- [x] Why? → [[my/elsewhere|mine]] ^b"
     assert linked(own, found()) == own  # type: ignore[arg-type]
 
