@@ -16,7 +16,7 @@ from pipeline.domain.events.session_events import Answered, CallSent, EventBase
 from pipeline.domain.events.talk_events import MessageAsked
 from pipeline.domain.page_choice_and_findings import without_fragment
 from pipeline.domain.reasoner_questions import CheckQuestion, PastTurn, Reply, StandAloneQuestion, TalkQuestion, key_of
-from pipeline.domain.research_values import EXTRACTIVE, Cost, Fact, Sentence
+from pipeline.domain.research_values import EXTRACTIVE, Cost, Fact, Sentence, total
 from pipeline.domain.talk import TalkScope, TalkState, TalkStep, Turn, apply, next_step, read_talk
 from pipeline.engine.recorder import StreamLog, failed
 from pipeline.engine.stop_and_clock import RunContext
@@ -160,7 +160,7 @@ async def _with_documents(found: FoundPassages, question: str, documents: Docume
     order = [pages[url] for url in dict.fromkeys(without_fragment(hit.url) for hit in hits) if url in pages]
     known = own if own.statistics.passages > found.statistics.passages else found
     both = replace(found, hits=tuple(hits), pages=tuple(order), statistics=known.statistics, languages=known.languages)
-    return both, tuple(texts.values())
+    return replace(both, cost=total((found.cost, own.cost)), failed=found.failed or own.failed), tuple(texts.values())
 
 
 def _take(turn: Turn, state: TalkState, context: TalkContext) -> StepResult:

@@ -38,7 +38,7 @@ def test_an_open_task_is_a_question_with_tags_and_fields(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     "line",
-    ["- [x] buy milk", "- [ ] ", "- [-] not any more", "just words", "\ufeff```\n- [ ] code\n```", "> - [ ] quoted", "- [ ]no blank"],
+    ["- [x] buy milk", "- [ ] ", "- [-] not any more", "just words", "\ufeff```\n- [ ] code\n```", "> - [ ] q", "- [ ]no blank"],
 )
 def test_other_lines_ask_nothing(tmp_path: Path, line: str) -> None:
     assert asked(tmp_path, line) == []

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,13 @@ import pytest
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import Answered, EventBase, StepFailed
 from pipeline.domain.events.stream_records import Record
-from pipeline.domain.events.talk_events import MessageAnswered, PassagesTaken
+from pipeline.domain.events.talk_events import MessageAnswered, PassagesFound, PassagesTaken, TalkOpened
+from pipeline.domain.research_values import Cost, FailedSide
 from pipeline.domain.talk import talk_of
-from pipeline.engine.talk_loop import answer_question, finish_question, history_of
+from pipeline.engine.talk_loop import TalkLog, answer_question, finish_question, history_of
 from pipeline.errors import AnswerInvalid, LogUnwritable, Outage, ServiceUnavailable
-from tests.fakes import Journal, MemoryStore
+from pipeline.ports import Page, SearchResult
+from tests.fakes import Journal, MemoryStore, context_for
 from tests.talks import TalkReasoner, ask_all, read_pages, said, talk_context, talk_log
 
 DEPTH = "How deep is the harbour of Brindle at low tide?"
@@ -46,6 +49,27 @@ def test_a_question_is_answered_in_four_recorded_steps(tmp_path: Path) -> None:
     assert [event.type for event in events_of(store)] == [*first, "passages.taken", "message.answered"]
     assert turn.answer is not None
     assert (turn.answer.outcome, turn.answer.found) == ("passages", True)
+
+
+class Folders:
+    """The search of a folder without documents, by a server of vectors that is paid, and failed."""
+
+    async def search(self, _query: str, _limit: int) -> SearchResult:
+        failed = (FailedSide(origin="embeddings", reason="too busy"),)
+        return SearchResult("local", (), Cost(usd=0.25), failed)
+
+    async def read(self, _url: str) -> Page:
+        raise AssertionError
+
+
+def test_what_the_search_of_the_folders_cost_and_why_it_failed_is_recorded(tmp_path: Path) -> None:
+    store = MemoryStore()
+    read_pages(store)
+    log = TalkLog.open(store, context_for("run-1"), "talk-1")
+    log.record(TalkOpened(scope="vault"))
+    asyncio.run(answer_question(log, replace(talk_context(store, tmp_path), documents=Folders()), DEPTH))
+    (found,) = [event for event in events_of(store) if isinstance(event, PassagesFound)]
+    assert (found.failed[0].reason, talk_of("talk-1", events_of(store)).cost().usd) == ("too busy", 0.25)
 
 
 def test_what_the_stored_pages_do_not_say_is_refused_and_is_no_part_of_the_history(tmp_path: Path) -> None:
