@@ -201,22 +201,22 @@ def _decision(query: Query, last: Summary | None, rhythm: _Rhythm, wanted: Selec
     if not last.ended:
         reason = "its plan is approved" if last.approved else f"interrupted while {last.status}"
         return Decision(query, "resume", reason, last.id)
-    day = last.ended_at[:10]
+    day, status = last.ended_at[:10], "not-found" if last.outcome == "not-found" else last.status  # so a model's report may say
     if last.status == "complete" and wanted.again:
         return Decision(query, "again", f"asked for again; done on {day}", last.id)
-    if last.status == "complete":
+    if status == "complete":
         why = f": {last.end_reason}" if last.end_reason else ""
         return _recurrence(query, last, rhythm, f"done on {day}{why}", "done")
-    why = f"{last.status.replace('-', ' ')} on {day}: {last.end_reason or 'for no reason given'}"  # it may be otherwise by now
-    if last.status == "not-found" and not (wanted.retry_not_found or query.id in wanted.ids):
+    why = f"{status.replace('-', ' ')} on {day}: {last.end_reason or 'for no reason given'}"  # it may be otherwise by now
+    if status == "not-found" and not (wanted.retry_not_found or query.id in wanted.ids):
         return _recurrence(query, last, rhythm, why, "not-found")
-    if last.status == "failed" and query.every is not None and not (wanted.retry_failed or query.id in wanted.ids):
+    if status == "failed" and query.every is not None and not (wanted.retry_failed or query.id in wanted.ids):
         return _recurrence(query, last, rhythm, why, "failed")
     if query.id in wanted.ids:
         return Decision(query, "retry", f"asked for by name; {why}", last.id)
-    if last.status == "not-found" or (last.status == "failed" and wanted.retry_failed):
+    if status == "not-found" or (status == "failed" and wanted.retry_failed):
         return Decision(query, "retry", why, last.id)
-    return Decision(query, "failed" if last.status == "failed" else "cancelled", why, last.id)
+    return Decision(query, "failed" if status == "failed" else "cancelled", why, last.id)
 
 
 def _recurrence(query: Query, last: Summary, rhythm: _Rhythm, done: str, action: Action) -> Decision:

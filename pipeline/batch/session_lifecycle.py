@@ -125,10 +125,10 @@ def adopted_config(config: ResearchConfig, tonight: ResearchConfig) -> ResearchC
 def has_work_left(state: SessionState, tonight: ResearchConfig) -> bool:
     """Return whether a session that ended without a report would have steps to do if it were reopened.
 
-    One whose sources do not answer the question has none, nor one that searched another folder than a new one would: new sources
-    need a new session. ``tonight`` as in ``adopt_settings``.
+    One whose sources do not answer the question has none, with a report or without, nor one that searched another folder than a
+    new one would: new sources need a new session. ``tonight`` as in ``adopt_settings``.
     """
-    if state.status == "not-found" or state.pruned or state.config.within != tonight.within:
+    if state.status in ("not-found", "complete") or state.pruned or state.config.within != tonight.within:
         return False
     caps = ((state.config.budget_usd, state.spent.usd), (state.config.timeout_s, working_seconds(state)))
     return not any(cap is not None and used >= cap for cap, used in caps)

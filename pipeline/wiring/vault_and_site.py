@@ -84,12 +84,11 @@ def link_reports(workspace: Workspace) -> list[str]:
         return []
     by_block = {query.id: query for query in queries if query.file}
     by_text = {spelling_free(query.text): query for query in queries}
-    words = {"complete": "Report", "not-found": "Not found"}
 
     @cache
     def reported() -> list[tuple[Summary, str]]:  # with their paths, the latest first; they are read only for the first question
         report, known = report_of(folder), read_all(store_of(folder), summaries_of(folder))
-        ended = ((one, report(one.id)) for one in known.sessions if one.status in words)
+        ended = ((one, report(one.id)) for one in known.sessions if one.outcome)
         found = [(one, path.removeprefix("vault/").removesuffix(".md")) for one, path in ended if path]
         return sorted(found, key=lambda one: (one[0].started_at, one[0].id), reverse=True)
 
@@ -98,7 +97,7 @@ def link_reports(workspace: Workspace) -> list[str]:
         latest, path = next((one for one in reported() if query and one[0].query_id == query.id), (None, ""))
         if latest is None or spelling_free(latest.query) != spelling_free(text):
             return None  # edited since: not researched yet
-        return path, f"{words[latest.status]}, {latest.started_at[:10]}"
+        return path, f"{'Not found' if latest.outcome == 'not-found' else 'Report'}, {latest.started_at[:10]}"
 
     with closing(Tree(vault)) as tree:
         try:

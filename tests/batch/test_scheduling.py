@@ -17,6 +17,7 @@ from pipeline.batch.due_queries import Selection, archived, decide
 from pipeline.batch.session_index import SessionIndex
 from pipeline.config.queue_file import distinct_id
 from pipeline.config.queue_schema import Query
+from pipeline.domain.events.session_events import ReportGenerated
 from pipeline.domain.research_values import ResearchConfig
 from pipeline.domain.session import summary_of
 from pipeline.domain.session_state import SessionState, Status
@@ -32,6 +33,7 @@ DUE = {"new", "resume", "again", "retry", "changed"}
 PUMPS, WEEKLY = query("pumps"), query("pumps", every=timedelta(days=7))
 FIRE = "the pump was on fire"
 OPEN: tuple[Status, ...] = ("planning", "searching", "analyzing", "synthesizing")
+UNANSWERED = ReportGenerated(title="", summary=(), sections=(), references=(), outcome="not-found")
 STOPPED: tuple[Status, ...] = ("failed", "cancelled")
 
 
@@ -46,6 +48,8 @@ STOPPED: tuple[Status, ...] = ("failed", "cancelled")
         (PUMPS, last("pumps", "failed"), {"retry_failed": True}, "retry", ""),
         (PUMPS, last("pumps", "cancelled"), {"retry_failed": True}, "cancelled", ""),
         (PUMPS, last("pumps"), {"retry_failed": True}, "done", ""),
+        (PUMPS, last("pumps", report=UNANSWERED), {}, "not-found", "not found on"),  # a model's report says so
+        (PUMPS, last("pumps", report=UNANSWERED), {"retry_not_found": True}, "retry", "not found on"),
         (PUMPS, last("pumps", "planning", approval="requested"), {}, "waiting", "research approve pumps"),
         (PUMPS, last("pumps", "searching", approval="given"), {}, "resume", "its plan is approved"),
         (PUMPS, last("pumps", query="And valves?"), {}, "changed", "changed"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -49,6 +50,7 @@ def state_of(store: MemoryStore, name: str) -> SessionState:
 def test_a_session_leads_somewhere_again_only_if_it_would_ask_something_and_may_pay_for_it() -> None:
     store, name = ended("pumps")
     failed = state_of(store, name)
+    assert not has_work_left(replace(failed, status="complete"), failed.config)
     assert has_work_left(failed, failed.config)  # its search was down; it may be up again
     assert not has_work_left(failed, failed.config.model_copy(update={"within": "notes/"}))
     failed.config = failed.config.model_copy(update={"budget_usd": 0.5})
