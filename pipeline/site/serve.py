@@ -222,7 +222,7 @@ class _Handler(BaseHTTPRequestHandler):
 def _plain_file(site: Path, name: str) -> bytes | None:
     """Return a file below the site's folder, None for anything else: links, folders, hidden names, ways out."""
     parts = name.split("/")
-    if any(part in {"", "..", "."} or part.startswith(".") or "\0" in part for part in parts):
+    if any(not part or (part.startswith(".") and not part.startswith("._")) or "\0" in part for part in parts):  # `._` is a tag's
         return None
     place = site.joinpath(*parts)
     try:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import threading
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from pipeline.site.serve import Server
+from tests.site.test_serve import started
+
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Dialog, Locator, Page, ViewportSize
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Locator, Page, ViewportSize
 
 KINDS = ("home", "report", "session", "worker", "source", "night", "topic", "note", "list", "tags", "search", "404")
 Scheme = Literal["light", "dark"]
+# A part of the search index that does not exist is asked for, since no word begins like that.
+IN_VAIN = re.compile(r"/search/\w-\w*\.js")
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Visitor:
         """Open ``address`` as somebody who was never here."""
         size: ViewportSize = {"width": width, "height": 900}
         context = self.browser.new_context(viewport=size, color_scheme=scheme, java_script_enabled=scripts)
-        context.on("console", lambda message: self.happened.append(f"console: {message.text}"))
+        context.on("console", self._hear)
         context.on("weberror", lambda error: self.happened.append(f"error: {error.error}"))
         context.on("dialog", self._dismiss)
         context.on("request", lambda request: self.requests.append(request.url))
@@ -69,6 +72,10 @@ class Visitor:
         with link.page.expect_navigation():
             link.click()
 
+    def _hear(self, message: ConsoleMessage) -> None:
+        if not IN_VAIN.search(f"{message.text} {message.location['url']}"):
+            self.happened.append(f"console: {message.text}")
+
     def _dismiss(self, dialog: Dialog) -> None:
         self.happened.append(f"dialog: {dialog.message}")
         dialog.dismiss()
@@ -79,17 +86,8 @@ class Visitor:
             context.close()
 
 
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
-
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
     """Yield the address of ``folder``, without a slash at its end."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder))) as server:
-        threading.Thread(target=server.serve_forever, args=[0.05], daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
+    with started(Server(folder, 0)) as server:
+        yield server.address.rstrip("/")

@@ -104,14 +104,13 @@ def test_both_sides_of_conflicts_are_read_also_in_a_note_that_both_renamed(
     assert sides(marked) == tuple(dict.fromkeys((ours, theirs)))
 
 
-def test_a_conflict_inside_a_conflict_has_three_versions() -> None:
-    inner = "<<<<<<< a\none\n=======\ntwo\n>>>>>>> b\n"
-    assert sides(f"<<<<<<< A\n{inner}=======\nthree\n>>>>>>> B\n") == ("one\n", "three\n", "two\n")
+INNER = "<<<<<<< a\none\n=======\ntwo\n>>>>>>> b\n"
+NO_CONFLICT = ("<<<<<<< HEAD\nno end\n", "a ======= b\n", "=======\n>>>>>>> x\n")
 
 
-@pytest.mark.parametrize("text", ["<<<<<<< HEAD\nno end\n", "a ======= b\n", "=======\n>>>>>>> x\n"])
-def test_a_text_without_a_whole_conflict_is_one_version(text: str) -> None:
-    assert sides(text) == (text,)
+def test_a_conflict_inside_a_conflict_has_three_versions_and_a_text_without_a_whole_one_is_one() -> None:
+    assert sides(f"<<<<<<< A\n{INNER}=======\nthree\n>>>>>>> B\n") == ("one\n", "three\n", "two\n")
+    assert [sides(text) for text in NO_CONFLICT] == [(text,) for text in NO_CONFLICT]
 
 
 def test_properties_with_two_values_are_both_kept_and_lists_become_one() -> None:
