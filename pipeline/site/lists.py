@@ -14,11 +14,13 @@ from itertools import groupby
 from operator import itemgetter
 from urllib.parse import unquote, urlsplit
 
-from pipeline.site.page_values import Counted, Link, ListPage, Site, SitePage, TagsPage, breadcrumbs
+from pipeline.site.note_to_html import Record
+from pipeline.site.page_values import Counted, Link, Site, breadcrumbs, page_view
 from pipeline.site.paths import BROWSE, LISTS, NAMES, PLURALS, encoded, list_page, page_of, root_of, tag_list
-from pipeline.site.vault_reading import Notes, Record, tag_page
+from pipeline.site.vault_reading import Notes, tag_page
 from pipeline.text.cleaning import clean, digest_of
 from pipeline.text.translations import ENGLISH, MONTHS
+from pipeline.vault.note import View
 
 TAGS = f"{BROWSE}/tags.html"
 FEED, MAP = "feed.xml", "sitemap.xml"
@@ -77,8 +79,8 @@ class NoteList:
         notes = [marks[note.path] for note in self.pages[month]]
         return self.title, self.kind, month, notes, months, 0 if month else len(self.notes)
 
-    def page(self, month: str) -> ListPage:
-        """Return one page."""
+    def page(self, month: str) -> View:
+        """Return one page: the newest notes, or those of a month. See ``ListPage`` in the templates' README."""
         path = list_page(self.name, month)
         root = root_of(path)
         title = f"{self.title}, {_month_name(month)}" if month else self.title
@@ -87,10 +89,9 @@ class NoteList:
         tags = (Link("Tags", root + TAGS),) if not self.kind else ()
         counted = (Counted(_month_name(one).removesuffix(f" {one[:4]}"), to[one], len(self.pages[one])) for one in months)
         by_year = groupby(zip(months, counted, strict=True), key=lambda one: one[0][:4].removeprefix(_UNDATED[:4]))
-        return ListPage(
+        return page_view(
             kind="list",
             path=path,
-            root=root,
             title=title,
             description=title if month else f"{title}: {len(self.notes):,} in all",
             breadcrumbs=(*_home(root), *tags, *((Link(self.title, to[""]),) if month else ())),
@@ -121,24 +122,24 @@ def _month_name(month: str) -> str:
     return f"{names[int(month[5:]) - 1]} {month[:4]}" if 1 <= int(month[5:]) <= len(names) else month
 
 
-def tags_page(notes: Notes) -> TagsPage:
-    """Return the page of all tags."""
+def tags_page(notes: Notes) -> View:
+    """Return the page of all tags by their first part, in the order of the alphabet: ``TagsPage`` in the templates' README."""
     root = root_of(TAGS)
     tags = [(tag.partition("/")[0] if "/" in tag else "", tag, words, len(listed)) for tag, (words, listed) in notes.tags.items()]
     groups = tuple(
         (part, tuple(Counted(words, root + encoded(tag_page(tag)), count) for _, tag, words, count in same))
         for part, same in groupby(sorted(tags), key=itemgetter(0))
     )
-    return TagsPage("tags", TAGS, root, "Tags", "All tags of the notes", _home(root), groups)
+    return page_view("tags", TAGS, "Tags", "All tags of the notes", _home(root), groups=groups)
 
 
-SEARCH_PAGE = SitePage("search", "search.html", "", "Search", "Search all notes", _home(""))
+SEARCH_PAGE = page_view("search", "search.html", "Search", "Search all notes", _home(""))
 
 
-def missing_page(site: Site) -> SitePage:
+def missing_page(site: Site) -> View:
     """Return the page for addresses without a page. It may be shown at any address, so its links are absolute."""
     top = urlsplit(site.url).path or "/"
-    return SitePage("404", "404.html", top, "No such page", "", (Link("Home", f"{top}index.html", "home"),))
+    return page_view("404", "404.html", "No such page", "", (Link("Home", f"{top}index.html", "home"),), root=top)
 
 
 def feed(site: Site, nights: Sequence[tuple[Record, str]]) -> bytes:

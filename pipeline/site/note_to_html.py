@@ -1,17 +1,18 @@
-"""``read_into``: fills a note's ``Draft`` from its Markdown: its HTML, and what other pages need of it.
+"""``Record``: a file of the vault as the site read it. ``read_into`` fills a note's from its Markdown.
 
 All text is escaped; links lead to the web, to mail or into the vault.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
 from pipeline.site import paths
-from pipeline.site.markdown_tree import Block, Item, Items, Span, Wikilink, plain, tree
+from pipeline.site.markdown_tree import Block, Item, Items, Span, Wikilink, plain, tree, wikilink
 from pipeline.text.translations import ENGLISH, in_all_languages
 
 
@@ -26,75 +27,60 @@ class Cite:
 
 
 @dataclass(slots=True)
-class Draft:
-    """The data of a note, complete when the note is read.
+class Record:
+    """A file of the vault as the site read it. Of what is no note only ``path`` and ``kind`` say anything.
 
-    ``at_hand``: citations lead to the quotes at the end of the same page. ``links`` are the paths of the files that the note
-    leads to; ``names`` maps each name in a link that is no whole path to the path it means now, or "". ``blocks`` has the
-    words of each block with an id, and the address that opens the web page at them, or "".
+    What lists and other pages need of it is kept between builds: ``created`` is ISO 8601 or ""; ``facts`` are short texts such
+    as ``5 sources``. ``links`` are the paths of the files that the note leads to; ``names`` maps each name in a link that is no
+    whole path to the path it means now, or "". ``quoted`` are the paths of the notes whose blocks it shows; ``blocks`` has the
+    words of each block with an id, and the address that opens the web page at them, or "". ``place`` says where a source is and
+    of when it is, as far as its note knows.
+
+    Its own page alone needs what follows; there is no ``html`` where it was not read by this build.
     """
 
     path: str
-    root: str
-    places: paths.Places
-    at_hand: bool = False
+    kind: str
+    title: str
+    digest: str
+    created: str = ""
+    status: str = ""
+    description: str = ""
+    facts: list[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    links: dict[str, None] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    quoted: list[str] = field(default_factory=list)
+    blocks: dict[str, tuple[str, str]] = field(default_factory=dict)
+    place: str = ""
     html: str = ""
     heading: str = ""
-    heading_text: str = ""
-    summary: str = ""
-    first: str = ""
     toc: list[tuple[str, str]] = field(default_factory=list)
-    links: set[str] = field(default_factory=set)
-    names: dict[str, str] = field(default_factory=dict)
-    blocks: dict[str, tuple[str, str]] = field(default_factory=dict)
     cites: dict[tuple[str, str], Cite] = field(default_factory=dict)
-    tags: set[str] = field(default_factory=set)
-    text: list[str] = field(default_factory=list)
-    anchors: set[str] = field(default_factory=set)
     properties: list[tuple[str, list[str]]] = field(default_factory=list)
     lang: str = ENGLISH
 
-    def find(self, target: str) -> str:
-        """Return the path that a wikilink leads to, "" if it is broken; record the result."""
-        path = self.places.find(target, self.path)
-        self.link(path)
-        self.name(paths.key_of(target), path)
-        return path
+    @property
+    def date(self) -> str:
+        """The day, ``2026-11-21`` or ""."""
+        return self.created[:10]
 
-    def find_relative(self, target: str) -> str:
-        """Return the path that a Markdown link leads to, "" if it is broken; record the result."""
-        path = self.places.find_relative(target, self.path)
-        self.link(path)
-        self.name(paths.key_of(paths.whole(target, self.path)), path)
-        self.name(paths.key_of(target).rpartition("/")[2], path)
-        return path
+    @property
+    def label(self) -> str:
+        """What stands before the title where no page shows the status: ``Not found: `` or ""."""
+        return "Not found: " if self.kind == "report" and self.status == NOT_FOUND else ""
 
-    def name(self, key: str, path: str) -> None:
-        """Record the path that a name means, unless the name is that whole path."""
-        if key and key != paths.key_of(path):
-            self.names[key] = path
+    def packed(self) -> str:
+        """Return what is kept of it as one text, of which ``unpacked`` makes it again."""
+        return json.dumps([getattr(self, name) for name in _KEPT], ensure_ascii=False)
 
-    def link(self, path: str) -> None:
-        """Record that the note links to ``path``."""
-        if path and path != self.path:
-            self.links.add(path)
 
-    def cite(self, number: str, path: str, block: str) -> Cite:
-        """Return the citation of a quote; the same quote has one place on the page."""
-        self.link(path)
-        if (path, block) not in self.cites:
-            anchor = self.unique(f"quote-{block}")
-            self.cites[path, block] = Cite(number, path, block, anchor)
-        return self.cites[path, block]
+_KEPT = Record.__slots__[: Record.__slots__.index("html")]
 
-    def unique(self, anchor: str) -> str:
-        """Return ``anchor``, with a number appended if the page has it already."""
-        name, number = anchor, 1
-        while name in self.anchors:
-            number += 1
-            name = f"{anchor}-{number}"
-        self.anchors.add(name)
-        return name
+
+def unpacked(packed: str) -> Record:
+    """Return the record that ``packed`` made one text of."""
+    return Record(*json.loads(packed))
 
 
 def href_of(root: str, path: str, place: str = "", *, own: str = "") -> str:
@@ -115,6 +101,9 @@ def href_of(root: str, path: str, place: str = "", *, own: str = "") -> str:
     return root + paths.encoded(paths.file_of(path)) if suffix in paths.IMAGES else ""
 
 
+NOT_FOUND = "not-found"  # the status of a report that is none: the sources do not answer
+EARLIER = "earlier"  # a report that a newer one on the same question supersedes: it has lists of its own
+LINK = re.compile(r"\[\[([^\[\]\n]+)\]\]")  # in a property
 _QUOTATION_MARKS = "“”„\"' "
 _PLACE = "— "  # what begins the line below a passage that says where it is from
 _TO_TEXT = "#:~:text="  # in an address that opens a page at a quote
@@ -136,19 +125,27 @@ _DIRECTED = _HEADINGS | {"p", "ul", "ol", "table"}
 Line = tuple[str, Items, bool]  # words, what they are made of, and whether they stand in a quote
 
 
-def read_into(draft: Draft, text: str) -> Draft:
-    """Fill ``draft`` from a note's text (without its properties) and return it."""
+def read_into(note: Record, text: str, places: paths.Places, root: str) -> str:
+    """Fill ``note`` from its text (without its properties), and the links in these; return the words of the text.
+
+    A title and a description that its properties have stay. ``root`` leads from its page to the top of the site.
+    """
     blocks = list(_shown(tree(text)))
-    page = _Page(draft, "auto" if _RIGHT_TO_LEFT.search(text) else "")
+    page = _Page(note, places, root, "auto" if _RIGHT_TO_LEFT.search(text) else "")
     if blocks and blocks[0].tag == "h1":
         title = blocks.pop(0)
-        draft.heading_text, draft.heading = plain(title.items), page.inline(title.items)
+        note.title, note.heading = note.title or plain(title.items), page.inline(title.items)
+    first = ""
     for block in blocks:
-        draft.first = draft.first or (plain(block.items) if block.tag != "callout" else "")
+        first = first or (plain(block.items) if block.tag != "callout" else "")
         list(page.describe(block, top=True))
+    note.description = note.description or page.summary or first
+    for inside in LINK.findall(" ".join(value for _, values in note.properties for value in values)):
+        page.find(wikilink(inside).target)
     for block in blocks:
-        draft.html += page.block(block)
-    return draft
+        note.html += page.block(block)
+    note.quoted = sorted({cite.path for cite in note.cites.values()})
+    return "\n".join(page.text)
 
 
 def _shown(blocks: Sequence[Block]) -> Iterator[Block]:
@@ -167,37 +164,64 @@ def _shown(blocks: Sequence[Block]) -> Iterator[Block]:
 class _Page:
     """Writes the blocks of one note. ``dir`` is the direction that each has: ``auto`` if some are from right to left, else ""."""
 
-    def __init__(self, draft: Draft, direction: str) -> None:
-        self._draft, self._dir = draft, direction
+    def __init__(self, note: Record, places: paths.Places, root: str, direction: str) -> None:
+        self._note, self._places, self._root, self._dir = note, places, root, direction
+        # Citations lead to the quotes at the end of the page. A report of passages has these in its text already.
+        self._at_hand = note.kind in ("report", EARLIER) and note.status != "passages"
+        self.summary, self.text, self._anchors = "", list[str](), set[str]()
+
+    def _found(self, path: str, *names: str) -> str:
+        """The path that a link leads to, "" if it is broken. The note keeps it, and which path each name means."""
+        if path and path != self._note.path:
+            self._note.links[path] = None
+        self._note.names |= {name: path for name in names if name and name != paths.key_of(path)}
+        return path
+
+    def find(self, target: str) -> str:
+        """Return the path that a wikilink leads to."""
+        return self._found(self._places.find(target, self._note.path), paths.key_of(target))
+
+    def _relative(self, target: str) -> str:
+        """The path that a Markdown link leads to."""
+        own, name = self._note.path, paths.key_of(target).rpartition("/")[2]
+        return self._found(self._places.find_relative(target, own), paths.key_of(paths.whole(target, own)), name)
+
+    def _unique(self, anchor: str) -> str:
+        """An anchor, with a number appended if the page has it already."""
+        name, number = anchor, 1
+        while name in self._anchors:
+            number += 1
+            name = f"{anchor}-{number}"
+        self._anchors.add(name)
+        return name
 
     def describe(self, block: Block, *, top: bool = False, quoted: bool = False) -> Iterator[Line]:
         """Note the words of a block, its id, and what can be quoted of it; yield its lines."""
-        draft = self._draft
-        lines: list[Line] = []
+        note, lines = self._note, list[Line]()
         quoted = quoted or block.tag == "blockquote"
         if block.tag in _HEADINGS:
-            block.anchor = draft.unique(paths.heading_anchor(plain(block.items)))
-            draft.toc += [(plain(block.items), block.anchor)] if top and block.tag == "h2" else []
+            block.anchor = self._unique(paths.heading_anchor(plain(block.items)))
+            note.toc += [(plain(block.items), block.anchor)] if top and block.tag == "h2" else []
         elif block.id:
-            block.anchor = draft.unique(f"^{block.id}")
+            block.anchor = self._unique(f"^{block.id}")
         if block.items or block.code:
             items = block.items if block.tag not in {"th", "td"} else []  # cells alone describe nothing
             lines.append((plain(block.items) or block.code, items, quoted))
-            draft.text.append(lines[0][0])
+            self.text.append(lines[0][0])
         for part in block.blocks:
             if part.tag != "text" or not block.mark:  # what a box says is no part of the text
                 lines += self.describe(part, quoted=quoted)
         if block.tag == "callout":
             title = plain(block.items)
-            if not draft.summary and (block.value == _SUMMARY or (block.value == _NO_ANSWER and title in _NOT_FOUND)):
+            if not self.summary and (block.value == _SUMMARY or (block.value == _NO_ANSWER and title in _NOT_FOUND)):
                 said = (words for words, items, _ in lines[bool(block.items) :] if items and not words.startswith(_PLACE))
-                draft.summary = " ".join(said)
+                self.summary = " ".join(said)
         if block.id:
             quotes = [words for words, _, within in lines if within]
             quotes = quotes or [words for words, *_ in lines if words.startswith("“") and words.endswith("”")]
             quote = " ".join(quotes or [words for words, *_ in lines]).strip(_QUOTATION_MARKS)
             spans = (item for _, items, _ in lines for item in items if isinstance(item, Span))
-            draft.blocks[block.id] = quote, next((span.address for span in spans if _TO_TEXT in span.address), "")
+            note.blocks[block.id] = quote, next((span.address for span in spans if _TO_TEXT in span.address), "")
         yield from lines
 
     def block(self, block: Block) -> str:
@@ -249,36 +273,37 @@ class _Page:
         if item.kind == "math":  # a formula as it is written, but for what stands above or below the line
             ranked = _SCRIPT.sub(lambda at: f"<{_RANK[at[1]]}>{at[2] or at[3]}</{_RANK[at[1]]}>", shown)
             return f'<span class="math">{ranked}</span>'
-        self._draft.tags.add(item.content)
+        self._note.tags.append(item.content)
         listed = paths.encoded(paths.list_page(paths.tag_list(item.content)))
-        return f'<a class="tag" href="{escape(self._draft.root + listed)}">#{shown}</a>'
+        return f'<a class="tag" href="{escape(self._root + listed)}">#{shown}</a>'
 
     def _wikilink(self, link: Wikilink) -> str:
-        draft = self._draft
-        path = draft.find(link.target)
+        note, path = self._note, self.find(link.target)
         if link.embed and path and paths.is_image(path):
             return self._figure(path, link.words)
-        href = href_of(draft.root, path, link.place, own=draft.path) if path else ""
+        href = href_of(self._root, path, link.place, own=note.path) if path else ""
         if not path or not link.number or link.embed:
             shown = escape(link.shown)
             return _internal(href, shown) if href or not path else f'<span class="internal">{shown}</span>'
         first = ""  # the first to cite a quote has an id, for the way back
-        if draft.at_hand:
-            known = (path, link.block) in draft.cites
-            anchor = draft.cite(link.number, path, link.block).anchor
-            href, first = paths.fragment(anchor), "" if known else f' id="from-{escape(anchor)}"'
+        if self._at_hand:
+            key = (path, link.block)
+            if key not in note.cites:  # the same quote has one place on the page
+                note.cites[key] = Cite(link.number, *key, self._unique(f"quote-{link.block}"))
+                first = f' id="from-{escape(note.cites[key].anchor)}"'
+            href = paths.fragment(note.cites[key].anchor)
         return f'<sup class="cite"{first}><a href="{escape(href)}" aria-label="Source {link.sign}">{link.sign}</a></sup>'
 
     def _link(self, link: Span) -> str:
         """A link to the web, to mail or into the vault; of a file of the reader's own, and any other scheme, the words alone."""
-        draft, href, words = self._draft, link.address, self.inline(link.items)
+        own, href, words = self._note.path, link.address, self.inline(link.items)
         if _WEB.fullmatch(href):
             return f'<a {_OUTSIDE} href="{escape(href)}">{words}</a>'
         if _SCHEME.match(href):
             return f"<span>{words}</span>"
         target, _, place = href.partition("#")
-        path = draft.find_relative(target) if target else draft.path
-        inside = href_of(draft.root, path, place, own=draft.path) if path else ""
+        path = self._relative(target) if target else own
+        inside = href_of(self._root, path, place, own=own) if path else ""
         return _internal(inside, words)
 
     def _image(self, image: Span) -> str:
@@ -286,14 +311,14 @@ class _Page:
         source, alt = image.address, plain(image.items)
         if _WEB.fullmatch(source):
             return f'<a {_OUTSIDE} href="{escape(source)}">{escape(alt or source)}</a>'
-        path = "" if _SCHEME.match(source) else self._draft.find_relative(source)
+        path = "" if _SCHEME.match(source) else self._relative(source)
         return self._figure(path, alt) if path and paths.is_image(path) else _internal("", escape(alt or source))
 
     def _figure(self, path: str, words: str) -> str:
         size = _SIZE.fullmatch(words)
         alt = paths.stem_of(path).rpartition(".")[0].replace("-", " ") if size or not words else words
         sizes = {"width": size[1], "height": size[2] or ""} if size else {}
-        return _opening("img", src=self._draft.root + paths.encoded(paths.file_of(path)), alt=alt, loading="lazy", **sizes)
+        return _opening("img", src=self._root + paths.encoded(paths.file_of(path)), alt=alt, loading="lazy", **sizes)
 
 
 def _internal(href: str, words: str) -> str:

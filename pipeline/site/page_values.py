@@ -1,4 +1,4 @@
-"""What the site's templates are given, one frozen value a page; ``Composer``, which makes those of notes; and ``Layout``.
+"""What the site's templates are given, one map a page; ``Composer``, which makes those of notes; and ``Layout``.
 
 Every ``href`` is relative to the page it stands on and percent-encoded, so that a site works in a sub-path and from a folder on
 disk. A ``str`` is plain text, which the templates escape; ``Markup`` is HTML that was made harmless here. What there is most of
@@ -8,23 +8,25 @@ is a tuple with names, which is made in a third of the time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from markupsafe import Markup
 
 from pipeline.domain.summary import status_words
-from pipeline.site.note_to_html import Draft, href_of
+from pipeline.site.note_to_html import EARLIER, Record, href_of
 from pipeline.site.paths import NAMES, PLURALS, Places, encoded, fragment, list_page, page_of, root_of
-from pipeline.site.vault_reading import EARLIER, KINDS, OTHER, Notes, Record, tag_page, values_of
+from pipeline.site.vault_reading import KINDS, OTHER, Notes, tag_page, values_of
 from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
 from pipeline.text.cleaning import grouped
 from pipeline.text.humanize import duration, money
 from pipeline.text.translations import ENGLISH, RIGHT_TO_LEFT, label
+from pipeline.vault.note import View
 
+_TOP = "index.html"
 _ADVICE = Advice("templates/site/README.md", "the site is as it was")
 
 
@@ -84,50 +86,26 @@ class Site:
     nav: tuple[Link, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SitePage:
-    """What every page has. ``path`` is its place in the site, ``root`` the way from it to the site's top ("" or ``../../``).
+def page_view(
+    kind: str, path: str, title: str, description: str, breadcrumbs: Sequence[Link], lang: str = ENGLISH, **more: object
+) -> View:
+    """Return what every page has, and ``more``. ``path`` is its place in the site, ``root`` the way from it to the site's top.
 
-    ``lang`` is the code of its language; ``dir`` the direction of its text: ``rtl``, or ``auto`` where the text itself says it.
+    ``lang`` is the code of its language. ``address`` is its path as it stands behind that of the site; ``dir`` the direction of
+    its text: ``rtl``, or ``auto`` where the text itself says it.
     """
-
-    kind: str
-    path: str
-    root: str
-    title: str
-    description: str
-    breadcrumbs: tuple[Link, ...]
-    lang: str = field(default=ENGLISH, kw_only=True)
-
-    @property
-    def address(self) -> str:
-        """Its path as it stands in an address, behind that of the site."""
-        return "" if self.path == "index.html" else encoded(self.path)
-
-    @property
-    def dir(self) -> str:
-        """``rtl`` for a language that is written from right to left, else ``auto``."""
-        return "rtl" if self.lang.partition("-")[0] in RIGHT_TO_LEFT else "auto"
-
-
-@dataclass(frozen=True, slots=True)
-class NotePage(SitePage):
-    """The page of one note.
-
-    ``source`` is the note's path in the vault. ``heading`` is its first heading, which ``body`` no longer holds. ``created`` is
-    ISO 8601 or "". ``status`` is "" where a note has none.
-    """
-
-    source: str
-    heading: Markup
-    created: str
-    status: str
-    body: Markup
-    toc: tuple[Link, ...]
-    properties: tuple[Property, ...]
-    tags: tuple[Link, ...]
-    citations: tuple[Citation, ...]
-    backlinks: tuple[tuple[str, tuple[Link, ...]], ...]
+    return {
+        "kind": kind,
+        "path": path,
+        "root": root_of(path),
+        "title": title,
+        "description": description,
+        "breadcrumbs": breadcrumbs,
+        "lang": lang,
+        "address": "" if path == _TOP else encoded(path),
+        "dir": "rtl" if lang.partition("-")[0] in RIGHT_TO_LEFT else "auto",
+        **more,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,27 +115,6 @@ class Counted:
     title: str
     href: str
     count: int
-
-
-@dataclass(frozen=True, slots=True)
-class ListPage(SitePage):
-    """The newest notes of a list, or those of one month.
-
-    The first page alone has ``total``, the number of all notes, and ``years``, each with the months that have a page; a month's
-    page leads to the ``newest``.
-    """
-
-    entries: tuple[Link, ...]
-    total: int
-    years: tuple[tuple[str, tuple[Counted, ...]], ...]
-    newest: Link | None
-
-
-@dataclass(frozen=True, slots=True)
-class TagsPage(SitePage):
-    """All tags, in the order of the alphabet, by their first part: ``topic``, ``status`` …; "" for those without parts."""
-
-    groups: tuple[tuple[str, tuple[Counted, ...]], ...]
 
 
 class Layout:
@@ -172,19 +129,18 @@ class Layout:
         """Return the digest of a template and of all that it is made from."""
         return self._templates.version_of(f"{name}.html.j2")
 
-    def render(self, name: str, site: Site, page: Any) -> bytes:
+    def render(self, name: str, site: Site, page: View) -> bytes:
         """Return a page rendered with its template.
 
         Raises:
             TemplateInvalid: the template is missing, cannot be parsed, uses an unknown name, or fails on this page.
         """
-        given = {"site": site, "page": page, "t": lambda words: label(words, page.lang)}
-        return self._templates.render(f"{name}.html.j2", given, page.path).encode("utf-8", "replace")
+        given = {"site": site, "page": page, "t": lambda words: label(words, page["lang"])}
+        return self._templates.render(f"{name}.html.j2", given, page["path"]).encode("utf-8", "replace")
 
 
 _COUNTS = {"sources", "facts", "words", "quotes", "tokens", "pages", "searches", "sessions", "reports", "workers", "events"}
 _LABELS = {"source_url": "Address", "cost_usd": "Cost", "duration_s": "Time", "cited_by": "Cited by", "query": "Question"}
-_TOP = "index.html"
 
 
 class Composer:
@@ -194,34 +150,33 @@ class Composer:
         self._notes = notes
         self._places = places
 
-    def page(self, note: Record, draft: Draft) -> NotePage:
-        """Return a note's page."""
+    def page(self, note: Record) -> View:
+        """Return a note's page: see ``NotePage`` in the templates' README."""
         path = page_of(note.path)
         root = root_of(path)
         linkers = grouped((one.kind, link(one, root)) for one in self._notes.linkers(note.path))
         properties = []
-        for name, texts in draft.properties:
+        for name, texts in note.properties:
             label = _LABELS.get(name) or name.replace("_", " ").replace("-", " ").capitalize()
             label = "Passages" if (name, note.status) == ("facts", "passages") else label
             properties.append(Property(name, label, tuple(self._shown(note, name, *value, root) for value in values_of(texts))))
-        return NotePage(
+        return page_view(
             kind="report" if note.kind == EARLIER else note.kind,
             path=path,
-            root=root,
             source=note.path,
             title=note.title,
-            heading=Markup(draft.heading or escape(note.title)),  # noqa: S704 - made harmless when it was read
+            heading=Markup(note.heading or escape(note.title)),  # noqa: S704 - made harmless when it was read
             description=note.description,
             created=note.created,
             status=note.status,
-            body=Markup(draft.html),  # noqa: S704 - likewise
-            toc=tuple(Link(title, fragment(anchor)) for title, anchor in draft.toc),
+            body=Markup(note.html),  # noqa: S704 - likewise
+            toc=tuple(Link(title, fragment(anchor)) for title, anchor in note.toc),
             properties=tuple(properties),
             tags=tuple(Link(tag, root + encoded(tag_page(tag))) for tag in note.tags),
-            citations=self._citations(draft, root),
+            citations=self._citations(note, root),
             backlinks=tuple((PLURALS[kind], tuple(linkers[kind])) for kind in (*KINDS, OTHER) if kind in linkers),
             breadcrumbs=breadcrumbs(note.kind, root),
-            lang=draft.lang,
+            lang=note.lang,
         )
 
     def _shown(self, note: Record, name: str, words: str, target: str, root: str) -> Link:
@@ -238,9 +193,9 @@ class Composer:
             return Link(money(number) if name == "cost_usd" else duration(number), "")
         return Link(f"{int(words):,}" if name in _COUNTS and words.isdecimal() else words, "")
 
-    def _citations(self, draft: Draft, root: str) -> tuple[Citation, ...]:
+    def _citations(self, note: Record, root: str) -> tuple[Citation, ...]:
         """The cited sources in the order of their numbers, each with its quotes as they come."""
-        cites = sorted(draft.cites.values(), key=lambda cite: (int(cite.number), cite.path))
+        cites = sorted(note.cites.values(), key=lambda cite: (int(cite.number), cite.path))
         found = []
         for (number, path), same in groupby(cites, key=lambda cite: (cite.number, cite.path)):
             source = self._notes.by_path.get(path, Record(path, OTHER, path, ""))

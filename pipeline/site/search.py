@@ -21,8 +21,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from pipeline.site.note_to_html import Record
 from pipeline.site.paths import encoded, page_of
-from pipeline.site.vault_reading import Record
 from pipeline.text.cleaning import digest_of, grouped
 
 WEIGHTS = "0123456789abcdefghijklmnopqrstuvwxyz"

@@ -17,15 +17,16 @@ from pathlib import Path
 
 from pipeline.errors import SystemRefused
 from pipeline.site import lists, paths, public, search
-from pipeline.site.note_to_html import Draft, read_into
+from pipeline.site.note_to_html import Record, read_into, unpacked
 from pipeline.site.page_values import Composer, Layout, Site
 from pipeline.site.paths import HOME, Folders, SiteReport, page_of, read
-from pipeline.site.vault_reading import Notes, Record, body_of, read_note, unpacked
+from pipeline.site.vault_reading import Notes, body_of, read_note
 from pipeline.system.files import write_new
 from pipeline.system.manifest import EMPTY, NO_FOLDER, TOO_DEEP, Drift, Folder, Look, all_folders, folder_of, is_seen, program_id
 from pipeline.text.cleaning import digest_of, one_line
 from pipeline.text.translations import in_all_languages
 from pipeline.vault.build_cache import Kept
+from pipeline.vault.note import View
 
 ASSETS, SEARCH = "assets", "search"
 _READ = frozenset({".md", ".base", *paths.IMAGES})
@@ -144,7 +145,6 @@ class Build:
         self._found: Mapping[str, Folder] = notes.found
         self._layout = Layout(folders.templates)
         self._staged = Staged(folders.site)
-        self._drafts: dict[str, Draft] = {}
         self._room = _KEPT_BYTES
         self._frames: dict[str, str] = {}  # by template: the digest of all that its pages have alike
         self._keys: dict[str, str] = {}  # of all files of the site that this build has
@@ -258,13 +258,10 @@ class Build:
             return None
         if suffix != ".md":
             return Record(path, suffix[1:], path, digest_of(data)), ""
-        record, draft = read_note(path, data, self._places)
-        words = search.content_of(record.title, "\n".join(draft.text))
-        draft.text, draft.blocks = [], {}
-        self._room -= len(draft.html)
-        if self._room > 0:
-            self._drafts[path] = draft
-        return record, words
+        record, text = read_note(path, data, self._places)
+        self._room -= len(record.html)
+        record.html = record.html if self._room > 0 else ""  # then it is read again for its page
+        return record, search.content_of(record.title, text)
 
     def _searched(self, record: Record | None, path: str) -> search.Entry | None:
         """What was searched of a note before it was read now."""
@@ -280,7 +277,7 @@ class Build:
     def _put_data(self, path: str, data: bytes) -> None:
         self._put(path, digest_of(data), lambda: data)
 
-    def _put_page(self, template: str, site: Site, path: str, shown: object, make: Callable[[], object]) -> None:
+    def _put_page(self, template: str, site: Site, path: str, shown: object, make: Callable[[], View]) -> None:
         if template not in self._frames:
             self._frames[template] = _key(self._layout.digest(template), site)
         key = _key(self._frames[template], shown)
@@ -292,10 +289,9 @@ class Build:
         quoted = [notes.files[path].digest for path in note.quoted if path in notes.files]
         return note.digest, note.links, note.names, notes.marks[note.path], linkers, quoted
 
-    def _page(self, composer: Composer, note: Record) -> object:
-        path = note.path
-        draft = self._drafts.pop(path, None) or read_note(path, self._public.read(path) or b"", self._places)[1]
-        return composer.page(note, draft)
+    def _page(self, composer: Composer, note: Record) -> View:
+        whole = note if note.html else read_note(note.path, self._public.read(note.path) or b"", self._places)[0]
+        return composer.page(whole)
 
     def _render_lists(self, notes: Notes, site: Site) -> None:
         """Write the pages of lists, tags, search and missing addresses, the feed and the site map."""
@@ -304,7 +300,7 @@ class Build:
                 make = lambda one=one, month=month: one.page(month)  # noqa: E731
                 self._put_page("list", site, paths.list_page(one.name, month), one.shown(month, notes.marks), make)
         for page in (lists.tags_page(notes), lists.SEARCH_PAGE, lists.missing_page(site)):
-            self._put_page(page.kind, site, page.path, page, lambda page=page: page)  # type: ignore[misc]
+            self._put_page(page["kind"], site, page["path"], page, lambda page=page: page)  # type: ignore[misc]
         if HOME not in notes.by_path:
             self._put_data("index.html", lists.front_page(notes))
         nights = notes.of_kind["night"][: -lists.NEWEST - 1 : -1]
@@ -318,8 +314,8 @@ class Build:
         text = body_of(self._public.read(night.path) or b"")
         for runs in in_all_languages("Runs"):
             text = text.partition(f"\n## {runs}\n")[0]
-        draft = read_into(Draft(night.path, self._url, self._places), text)
-        return draft.html.strip()
+        read_into(found := Record(night.path, night.kind, "", ""), text, self._places, self._url)
+        return found.html.strip()
 
     def _copy(self, notes: Notes) -> None:
         """Copy the templates' assets, and the images of the vault that are harmless."""

@@ -1,18 +1,16 @@
-"""A vault as the site read it: the ``Record`` of each file, and ``Notes``: all, with who leads to whom."""
+"""A vault as the site read it: ``read_note`` reads one note, properties included; ``Notes`` are all, with who leads to whom."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
 from pipeline.site.markdown_tree import wikilink
-from pipeline.site.note_to_html import Draft, read_into
+from pipeline.site.note_to_html import EARLIER, LINK, NOT_FOUND, Record, read_into
 from pipeline.site.paths import HOME, NAMES, Places, list_page, page_of, root_of, stem_of, tag_list
 from pipeline.text.cleaning import digest_of, one_line
 from pipeline.text.translations import ENGLISH
@@ -21,63 +19,15 @@ from pipeline.vault.output import frontmatter
 
 KINDS = ("home", "night", "report", "session", "worker", "source", "topic", "earlier")
 OTHER = "note"
-NOT_FOUND = "not-found"  # the status of a report that is none: the sources do not answer
-EARLIER = "earlier"  # a report that a newer one on the same question supersedes: it has lists of its own
-_QUOTING = ("report", EARLIER)  # their citations lead to quotes on the same page
 _WORK = ("home", "session", "worker", "source", EARLIER)  # what is found through the report or the night of it
-_LINKS = re.compile(r"\[\[([^\[\]\n]+)\]\]")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d)?")
 _LANGUAGE = re.compile("[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")  # as HTML has it: anything else is no language
 _COUNTED = ("changes", "sources", "facts", "quotes", "reports", "sessions", "earlier_reports", "done", "not_found", "failed")
 _NOT_SHOWN = {"title", "kind", "aliases", "tags", "cssclasses", "created", "description", "lang"}
 
 
-@dataclass(slots=True)
-class Record:
-    """What lists and other pages need of a file. Of what is no note only ``path`` and ``kind`` say anything.
-
-    ``created`` is ISO 8601 or ""; ``facts`` are short texts such as ``5 sources``. ``links``, ``names`` and ``blocks`` as in
-    ``Draft``; ``quoted`` are the paths of the notes whose blocks it shows; ``place`` says where a source is and of when it is, as
-    far as its note knows.
-    """
-
-    path: str
-    kind: str
-    title: str
-    digest: str
-    created: str = ""
-    status: str = ""
-    description: str = ""
-    facts: list[str] = field(default_factory=list)
-    tags: list[str] = field(default_factory=list)
-    links: list[str] = field(default_factory=list)
-    names: dict[str, str] = field(default_factory=dict)
-    quoted: list[str] = field(default_factory=list)
-    blocks: dict[str, tuple[str, str]] = field(default_factory=dict)
-    place: str = ""
-
-    @property
-    def date(self) -> str:
-        """The day, ``2026-11-21`` or ""."""
-        return self.created[:10]
-
-    @property
-    def label(self) -> str:
-        """What stands before the title where no page shows the status: ``Not found: `` or ""."""
-        return "Not found: " if self.kind == "report" and self.status == NOT_FOUND else ""
-
-    def packed(self) -> str:
-        """Return it as one text, of which ``unpacked`` makes it again."""
-        return json.dumps([getattr(self, name) for name in self.__slots__], ensure_ascii=False)
-
-
-def unpacked(packed: str) -> Record:
-    """Return the record that ``packed`` made one text of."""
-    return Record(*json.loads(packed))
-
-
-def read_note(path: str, data: bytes, places: Places) -> tuple[Record, Draft]:
-    """Read a note."""
+def read_note(path: str, data: bytes, places: Places) -> tuple[Record, str]:
+    """Read a note; return it with the words of its text."""
     given, body = _split(data.decode("utf-8", "replace"))
     kind = given.get("kind")
     if path == HOME:
@@ -86,38 +36,22 @@ def read_note(path: str, data: bytes, places: Places) -> tuple[Record, Draft]:
         kind = EARLIER
     elif not isinstance(kind, str) or kind not in KINDS[1:] or kind == EARLIER:
         kind = OTHER
-    status, created = _text(given.get("status")), _text(given.get("created"))
-    # A report of passages has its quotes in the text: they are not shown twice.
-    at_hand = kind in _QUOTING and status != "passages"
-    draft = read_into(Draft(path, root_of(page_of(path)), places, at_hand=at_hand), body)
-    draft.properties = _shown(given, draft)
+    created, listed = _text(given.get("created")), given.get("tags")
+    note = Record(path, kind, _text(given.get("title")), digest_of(data), created if _TIME.fullmatch(created) else "")
+    note.status, note.description, note.place = _text(given.get("status")), _text(given.get("description")), _origin(given)
+    note.properties = list(_shown(given))
+    text = read_into(note, body, places, root_of(page_of(path)))
+    note.title, note.description = one_line(note.title or stem_of(path)), one_line(note.description)
     # The program says what language it wrote a note in, or its owner; only a person's own note is looked at.
     said = _text(given.get("lang"))
-    draft.lang = said if _LANGUAGE.fullmatch(said) else ENGLISH if kind != OTHER else language_code("\n".join(draft.text))
-    counted = () if kind == "report" and status == NOT_FOUND else _COUNTED  # its figures are of nothing
-    listed = given.get("tags")
+    note.lang = said if _LANGUAGE.fullmatch(said) else ENGLISH if kind != OTHER else language_code(text)
+    for name in _COUNTED if kind != "report" or note.status != NOT_FOUND else ():  # its figures are of nothing
+        if isinstance(number := given.get(name), int):
+            note.facts.append(_fact("passages" if (name, note.status) == ("facts", "passages") else name, number))
     tags = [_text(name).strip("#/ ") for name in (listed if isinstance(listed, list) else str(listed or "").split(","))]
-    return Record(
-        path,
-        kind,
-        one_line(_text(given.get("title")) or draft.heading_text or stem_of(path)),
-        digest_of(data),
-        created if _TIME.fullmatch(created) else "",
-        status,
-        one_line(_text(given.get("description")) or draft.summary or draft.first),
-        [
-            _fact("passages" if (name, status) == ("facts", "passages") else name, number)
-            for name in counted
-            if isinstance(number := given.get(name), int)
-        ],
-        # Tags with the same list are one: a list knows no empty parts.
-        tags=sorted({"/".join(filter(None, tag.split("/"))) for tag in (*tags, *draft.tags) if tag}),
-        links=sorted(draft.links),
-        names=draft.names,
-        quoted=sorted({cite.path for cite in draft.cites.values()}),
-        blocks=draft.blocks,
-        place=_origin(given),
-    ), draft
+    # Tags with the same list are one: a list knows no empty parts.
+    note.tags = sorted({"/".join(filter(None, tag.split("/"))) for tag in (*tags, *note.tags) if tag})
+    return note, text
 
 
 def _origin(given: Mapping[str, Any]) -> str:
@@ -155,22 +89,18 @@ def _text(value: object) -> str:
     return one_line(str(value), 500) if isinstance(value, str | int | float) else ""
 
 
-def _shown(given: Mapping[str, Any], draft: Draft) -> list[tuple[str, list[str]]]:
-    """The properties worth showing, as texts; their links count as the note's."""
-    shown = []
+def _shown(given: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """The properties worth showing, as texts."""
     for name, value in given.items():
         values = [text for item in (value if isinstance(value, list) else [value]) if (text := _text(item))]
         if values and name not in _NOT_SHOWN:
-            shown.append((name, values))
-            for inside in _LINKS.findall(" ".join(values)):
-                draft.find(wikilink(inside).target)
-    return shown
+            yield name, values
 
 
 def values_of(texts: Iterable[str]) -> Iterable[tuple[str, str]]:
     """Yield each value's words and the target of its link ("" without)."""
     for text in texts:
-        found = _LINKS.fullmatch(text)
+        found = LINK.fullmatch(text)
         link = wikilink(found[1]) if found else None
         yield (link.shown, link.target) if link else (text, "")
 

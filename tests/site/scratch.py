@@ -9,8 +9,8 @@ from pathlib import Path
 from selectolax.lexbor import LexborHTMLParser
 
 from pipeline.site.build_if_changed import build_site
-from pipeline.site.note_to_html import Draft, read_into
-from pipeline.site.paths import Folders, Places, SiteReport, page_of, root_of
+from pipeline.site.note_to_html import Record, read_into
+from pipeline.site.paths import Folders, Places, SiteReport
 
 TEMPLATES = Path(__file__).parents[2] / "templates" / "site"
 
@@ -67,10 +67,10 @@ def note(title: str, body: str, kind: str = "", **properties: str) -> str:
     return f"---\n{lines}---\n\n# {title}\n\n{body}\n"
 
 
-def read(text: str) -> Draft:
-    """Read a note's text."""
-    path = "my/here.md"
-    return read_into(Draft(path, root_of(page_of(path)), Places([path])), text)
+def html_of(text: str) -> str:
+    """A note's text as HTML."""
+    read_into(made := Record("my/here.md", "note", "", ""), text, Places(["my/here.md"]), "../")
+    return made.html
 
 
 VAULT = {

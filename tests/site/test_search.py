@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.site import search
-from pipeline.site.vault_reading import Record
+from pipeline.site.note_to_html import Record
 
 TEXTS = st.text(alphabet="ab é日本1 .", max_size=30)
 VAULTS = st.dictionaries(st.sampled_from([f"n/{number}.md" for number in range(6)]), st.tuples(TEXTS, TEXTS), max_size=6)

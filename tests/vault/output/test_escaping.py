@@ -17,7 +17,7 @@ from pipeline.vault.output import escaping
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.passage_markdown import flat, markdown, prose, within
 from pipeline.vault.output.writer import GeneratedFile
-from tests.site.scratch import read
+from tests.site.scratch import html_of
 from tests.vault.builders import PAGES, Story, Workplace, a_store
 from tests.vault.scanner import Found, body_of, fields, scan
 
@@ -218,7 +218,7 @@ def test_a_hostile_sentence_does_nothing_in_the_note_and_nothing_on_the_page(tex
     assert not any((found.fences, found.html, found.headings, found.callouts)), note
     assert not re.search(r"<%|%>|%%|(?<!\\)`\s*\$?=", note), note
     assert not fields(f"{note}\n{prose(text)}"), note
-    shown = read(f"{note}\n").html
+    shown = html_of(f"{note}\n")
     assert set(re.findall(r"</?([a-z]+)", shown)) <= {"p", "code", "strong", "em", "span", "sub", "sup"}, shown
 
 
@@ -233,6 +233,6 @@ def test_whatever_stands_between_marks_does_nothing(text: str, form: str) -> Non
 
 @given(anything)
 def test_every_word_is_kept(text: str) -> None:
-    shown = unescape(re.sub(r"<[^>]+>", "", read(f"x {prose(text)} y\n").html))
+    shown = unescape(re.sub(r"<[^>]+>", "", html_of(f"x {prose(text)} y\n")))
     for word in re.findall(r"[^\W_]{2,}", re.sub(r"&(?:#\d+|lt);", " ", prose(text))):
         assert word in shown, (text, shown)
