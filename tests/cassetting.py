@@ -21,7 +21,7 @@ from pipeline.net.client import HttpClient, Policy
 from pipeline.net.guard import AddressGuard
 from pipeline.reasoners.model.calls import call_of
 from pipeline.reasoners.model.completion_replies import Content, meaning_of
-from pipeline.search.providers import PROVIDER_BY_NAME, Arxiv, WebSearch, web_search
+from pipeline.search.providers import PROVIDER_BY_NAME, Arxiv, WebSearch
 from pipeline.text.redaction import Redaction, Secret
 
 FOLDER = Path(__file__).parent / "cassettes"
@@ -88,7 +88,7 @@ def _search(http: HttpClient, exchange: Exchange) -> WebSearch:
     if exchange.kind == "bad" and exchange.service == "wikipedia":
         agent = "python-httpx/0.28.1"
     key = WRONG_KEY if exchange.kind == "bad" else exchange.key
-    return web_search(exchange.service, exchange.url, key, http, {"user-agent": agent})
+    return WebSearch(PROVIDER_BY_NAME[exchange.service](exchange.url, key), http, {"user-agent": agent})
 
 
 async def _asked(http: HttpClient, exchange: Exchange) -> str:

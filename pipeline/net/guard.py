@@ -91,12 +91,7 @@ class AddressGuard:
         Raises:
             AddressRefused: scheme, port, user, length or host is not allowed for a page of the public web.
         """
-        host, port = host_and_port(url)
-        if (host, port) in self._allowed:
-            return
-        if port not in _PORTS.values():
-            raise AddressRefused(f"port {port} is not a web port (80 or 443)")
-        _check_host(host)
+        self._is_named(*host_and_port(url))
 
     async def addresses(self, host: str, port: int) -> list[str]:
         """Return the checked IP addresses to connect to for ``host``.
@@ -105,11 +100,8 @@ class AddressGuard:
             AddressRefused: at least one address is not public, or the port is not a web port.
             OSError: the name cannot be resolved.
         """
-        if (host.lower(), port) in self._allowed:
+        if self._is_named(host.lower(), port):
             return [host]
-        if port not in _PORTS.values():
-            raise AddressRefused(f"port {port} is not a web port (80 or 443)")
-        _check_host(host)
         found = await self._resolve(host.strip("[]"), port)
         for address in found:
             if not is_public(address):
@@ -117,6 +109,15 @@ class AddressGuard:
         if not found:
             raise AddressRefused(f"{host} has no address")
         return found
+
+    def _is_named(self, host: str, port: int) -> bool:
+        """Return whether the user named a server; refuse another one that is none of the public web by its name or port."""
+        if (host, port) in self._allowed:
+            return True
+        if port not in _PORTS.values():
+            raise AddressRefused(f"port {port} is not a web port (80 or 443)")
+        _check_host(host)
+        return False
 
 
 def host_and_port(url: str) -> Origin:

@@ -500,14 +500,3 @@ class SemanticScholar(Provider):
 
 
 PROVIDER_BY_NAME = {one.name: one for one in (Brave, Tavily, Searxng, Wikipedia, Arxiv, Openalex, SemanticScholar)}
-
-
-def web_search(
-    name: str, url: str, key: Secret | None, http: HttpClient, headers: Mapping[str, str], pace: SharedPace | None = None
-) -> WebSearch:
-    """Return the search of the provider ``name`` at ``url``; ``headers`` are sent with every request. ``pace`` is shared.
-
-    Raises:
-        KeyError: there is no such provider.
-    """
-    return WebSearch(PROVIDER_BY_NAME[name](url, key), http, headers, pace=pace)

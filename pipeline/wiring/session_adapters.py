@@ -79,11 +79,11 @@ def web_search_of(name: str, settings: Settings, keys: Keys, http: HttpClient, p
     Raises:
         UsageError: it needs a key or an address which is not set.
     """
-    from pipeline.search.providers import web_search
+    from pipeline.search.providers import PROVIDER_BY_NAME, WebSearch
 
     access = search_access(name, settings, keys)
     assert access is not None  # noqa: S101 - it is no folder of documents
-    return web_search(name, *access, http, {"user-agent": agent_of(settings)}, pace)
+    return WebSearch(PROVIDER_BY_NAME[name](*access), http, {"user-agent": agent_of(settings)}, pace=pace)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from pipeline.domain.budget import Budget, Caps, CombinedBudget, paying
 from pipeline.domain.research_values import Cost, Hit
 from pipeline.errors import Malformed, ProviderRefused, SearchFailed, StepError
 from pipeline.net.client import HttpClient, Policy
-from pipeline.search.providers import PROVIDER_BY_NAME, Provider, parse_feed, web_search
+from pipeline.search.providers import PROVIDER_BY_NAME, Provider, WebSearch, parse_feed
 from pipeline.text.redaction import Secret
 from tests.search.replies import Bench, Script, reply
 
@@ -113,7 +113,7 @@ def test_every_provider_of_the_settings_can_be_made() -> None:
 def test_a_provider_is_asked_at_the_given_address_under_its_own_circuit(name: str) -> None:
     script = Script(reply("", 404))
     http = HttpClient(Policy(), transport=script)
-    search = web_search(name, "https://mirror.example.org", KEY, http, {"user-agent": "me"})
+    search = WebSearch(PROVIDER_BY_NAME[name]("https://mirror.example.org", KEY), http, {"user-agent": "me"})
     with pytest.raises(Exception, match=f"{name}: "):
         asyncio.run(search.search("a", 3))
     assert search.name == name

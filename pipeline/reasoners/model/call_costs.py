@@ -59,11 +59,6 @@ def answered_by(reply: Mapping[str, Any]) -> str:
     return "".join(filter(str.isprintable, model))[:200] if isinstance(model, str) else ""
 
 
-def states_usage(reply: Mapping[str, Any]) -> bool:
-    """Return whether a reply states its usage."""
-    return isinstance(reply.get("usage"), dict)
-
-
 def total(costs: list[Cost], asked: str, model: str) -> Cost:
     """Return the sum of several calls' costs as the cost of one answer by ``model``."""
     sent, received = sum(cost.input_tokens for cost in costs), sum(cost.output_tokens for cost in costs)

@@ -15,7 +15,7 @@ from pipeline.domain.research_values import Cost
 from pipeline.errors import AnswerInvalid, ServiceFailed
 from pipeline.net.calls_and_replies import Again, AttemptCharges, Call, Failed, Good, Refused, Reply, Verdict, loop_time
 from pipeline.net.client import HttpClient
-from pipeline.reasoners.model.call_costs import Prices, answered_by, is_absurd, states_usage, total
+from pipeline.reasoners.model.call_costs import Prices, answered_by, is_absurd, total
 from pipeline.reasoners.model.capabilities import KnownCapabilities, Message, window_of
 from pipeline.reasoners.model.completion_replies import (
     TAIL,
@@ -226,7 +226,7 @@ class ModelClient:
             said: Meaning = meaning_of(reply, self._redaction.text)
             body = body_of(reply)
             model = answered_by(body) or wanted.model
-            if states_usage(body):
+            if isinstance(body.get("usage"), dict):
                 cost = self._prices.billed(body, wanted.model, worst)
             elif may_be_billed(reply):
                 cost = worst.model_copy(update={"model": model})

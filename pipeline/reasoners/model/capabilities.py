@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -133,14 +134,16 @@ class KnownCapabilities:
     """What is known of a server's models, by model name; shared by all reasoners of the server.
 
     ``windows`` are their contexts in tokens, as far as the settings or the server say; ``asking`` is held while it is asked.
+    ``materials`` say how much fetched text a prompt may hold where that is less than usual; ``unusable`` counts, by role and
+    model, the questions in a row that were answered with nothing of use.
     """
 
     windows: dict[str, int] = field(default_factory=dict)
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    materials: dict[str, int] = field(default_factory=dict)
+    unusable: Counter[tuple[str, str]] = field(default_factory=Counter)
     _known: dict[str, Capabilities] = field(default_factory=dict)
     _rooms: dict[str, int] = field(default_factory=dict)
-    _materials: dict[str, int] = field(default_factory=dict)
-    _unusable: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def of(self, model: str, *, plain: bool = False) -> Capabilities:
         """Return the capabilities of a model, the defaults if it is unknown; if ``plain``, without a response format."""
@@ -163,23 +166,7 @@ class KnownCapabilities:
 
     def material(self, model: str, usual: int) -> int:
         """Return the tokens of fetched text in a prompt: less than ``usual`` if the model's context has no space for more."""
-        return min(usual, self._materials.get(model, usual))
-
-    def learn_material(self, model: str, fits: int) -> None:
-        """Store how much fetched text a prompt for the model may hold."""
-        self._materials[model] = fits
-
-    def count_unusable(self, role: str, model: str) -> None:
-        """Count a question that the model answered with nothing of use."""
-        self._unusable[role, model] = self._unusable.get((role, model), 0) + 1
-
-    def count_usable(self, role: str, model: str) -> None:
-        """Start the count of a role again after an answer of use."""
-        self._unusable.pop((role, model), None)
-
-    def is_of_no_use(self, role: str, model: str) -> bool:
-        """Return whether the model has failed so often in this role that it is not asked any more."""
-        return self._unusable.get((role, model), 0) >= UNUSABLE_AT_MOST
+        return min(usual, self.materials.get(model, usual))
 
     def learn(self, model: str, dialect: Capabilities) -> None:
         """Store the capabilities of a model."""

@@ -114,7 +114,7 @@ class OpenAIReasoner:
     async def _one_model(self, model: str, question: Question[Any], calls: AnswerCalls, *, last: bool) -> Reply:
         """Ask one model, and count whether its answers in this role are of use."""
         known, name = self._client.capabilities, ROLE_OF[question.name]
-        if known.is_of_no_use(name, model):
+        if known.unusable[name, model] >= UNUSABLE_AT_MOST:
             error = AnswerInvalid(
                 f"{model} is not asked any more in this run: {UNUSABLE_AT_MOST} of its answers in a row were of no use "
                 f"(role {name})",
@@ -138,10 +138,10 @@ class OpenAIReasoner:
                     attempt.ask_again(found, str(fault))
                 else:
                     attempt.learn(calls.costs[-1].output_tokens)
-                    known.count_usable(name, model)
+                    known.unusable[name, model] = 0
                     return value
         except AnswerInvalid:
-            known.count_unusable(name, model)
+            known.unusable[name, model] += 1
             raise
 
 
@@ -235,7 +235,7 @@ class _ModelAttempt:
                         hint="give the model a larger context at its server, or name one that has it in queries.yaml",
                     )
                 self.shortened = True
-                self.known.learn_material(self.model, fits)
+                self.known.materials[self.model] = fits
                 self._put(self.question)
             case NoModel():
                 raise ModelUnknown(f"the model {self.model} cannot be asked: {found.why}", hint=found.hint)
