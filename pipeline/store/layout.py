@@ -97,24 +97,24 @@ class Layout:
                 sessions = str(self.root / "sessions")  # joined by hand: making a Path takes as long as looking at the folder
                 for name in self.folders():
                     if states := _states(f"{sessions}/{name}/events"):
-                        yield name, " ".join(states)
+                        yield name, "/".join(states)
                 continue
             states = _states(str(self.root / _FOLDERS[kind]))
             found = grouped((stream_of(state.partition(":")[0]), state) for state in states)
             for stem in sorted(found):
                 if kind_of(stem) == kind and is_plain(stem):
-                    yield stem, " ".join(found[stem])
+                    yield stem, "/".join(found[stem])  # a copy that a folder-syncing tool made may have blanks in its name
 
     def version_at(self, stream: str, mark: str) -> int:
         """Return the version that a stream had when ``marks`` gave it that mark, found from the sizes of its segments."""
         versions = [0]
-        for name, size, *_ in (state.split(":") for state in mark.split(" ") if not mark.startswith("pruned:")):
+        for name, size, _ in (state.rsplit(":", 2) for state in mark.split("/") if not mark.startswith("pruned:")):
             try:
                 lines = files.read_bytes(self.root / segment_path(stream, name), int(size)).count(b"\n")
             except OSError:  # it was removed meanwhile
                 continue
-            before = sum(versions) if is_shared(stream) else int(name[:6]) - 1
-            versions.append(lines if is_shared(stream) else before + lines)
+            before = int(name[:6]) - 1 if name[:6].isdecimal() and not is_shared(stream) else 0
+            versions.append(before + lines)
         return sum(versions) if is_shared(stream) else max(versions)
 
     def object(self, digest: str) -> Path:

@@ -12,8 +12,9 @@ import pytest
 from pipeline.domain.events.stream_records import Record
 from pipeline.errors import StoreUnreachable
 from pipeline.ops.change_watching import Feed, FileWatcher, run_on_changes
+from pipeline.store.file_store import FileStore
 from tests.fakes import MemoryStore
-from tests.store.samples import records
+from tests.store.samples import record, records
 
 LONG_S = 20.0
 
@@ -76,6 +77,17 @@ def test_where_the_system_cannot_tell_it_looks_again_and_again(folder: Path, mon
         assert watch.polls
         (folder / "sub" / "a.j2").write_text("two, and longer")
         assert watch.changes.take(LONG_S)
+
+
+def test_new_events_are_found_also_beside_a_copy_whose_name_has_blanks(folder: Path) -> None:
+    store = FileStore(folder)
+    store.append("s-1", records([1]), 0)
+    (segment,) = (folder / "sessions" / "s-1" / "events").iterdir()
+    for name in (f"{segment.stem} (copy of: me).jsonl", "copy.jsonl"):
+        segment.with_name(name).write_bytes(segment.read_bytes())
+    feed = Feed(store)
+    store.append("s-1", [record(2)], 1)
+    assert [one.version for one in feed.read()] == [2]
 
 
 def test_new_events_are_worked_on_also_after_the_store_was_away(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
