@@ -18,7 +18,6 @@ from pipeline.domain.steps import FetchPage, SearchFor
 from pipeline.domain.summary import Summary
 from pipeline.errors import CommandRefused
 
-MAX_QUERY = 1_000
 _NEEDS_APPROVAL = (e.PlanExtended, e.WorkerStarted, e.AnalysisStarted, e.SynthesisStarted)
 
 
@@ -31,10 +30,7 @@ def refusal(state: SessionState, event: e.EventBase) -> str:
     if not state.runs:
         return "no run has been started"
     if isinstance(event, e.ResearchStarted):
-        if state.status != "pending":
-            return "the research has already been started"
-        too_long = f"the query is longer than {MAX_QUERY} characters" if len(event.query) > MAX_QUERY else ""
-        return too_long if event.query.strip() else "the query is empty"
+        return "" if state.status == "pending" else "the research has already been started"
     if state.status == "pending":
         return "the research has not been started"
     if isinstance(event, e.ResearchReopened):

@@ -9,7 +9,7 @@ import pytest
 from pipeline.domain import fold
 from pipeline.domain.events import session_events as e
 from pipeline.domain.research_values import Paragraph, ReportSection, Sentence
-from pipeline.domain.session import MAX_QUERY, refusal
+from pipeline.domain.session import refusal
 from pipeline.domain.session_state import SessionState
 from tests.fakes import started
 from tests.recorded import SMALL, after, before, stream
@@ -61,8 +61,6 @@ def test_a_complete_session_is_not_reopened() -> None:
 @pytest.mark.parametrize(
     ("kind", "fields", "words"),
     [
-        *((e.ResearchStarted, {"query": query}, "the query is empty") for query in ("", " ", "\n\t ")),
-        (e.ResearchStarted, {"query": "x" * (MAX_QUERY + 1)}, "longer than 1000"),
         (e.FactsObserved, {"url": "corpus:other.md"}, "was not read"),
         (e.FactsObserved, {"digest": "0" * 64}, "was not read as 000000000000"),
         (e.ReportWritten, {"sections": (SECTION,)}, "unknown facts: feedbeef"),
