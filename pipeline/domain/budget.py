@@ -136,24 +136,17 @@ class Budget:
         self._open.add(reservation)
         return reservation
 
-    def settle(self, reservation: Reservation, actual: Cost) -> None:
-        """Charge the real cost of a call, even if it is more than was reserved.
+    def settle(self, reservation: Reservation, actual: Cost | None) -> None:
+        """Charge the real cost of a call, even if it is more than was reserved; None: it never reached the server.
 
         Raises:
             KeyError: this budget has no such reservation.
         """
         self._open.remove(reservation)
-        self._nano += nano_usd(actual.usd)
-        self.tokens += actual.total_tokens
-        self.calls += reservation.calls
-
-    def release(self, reservation: Reservation) -> None:
-        """Cancel the reservation for a call that never reached the server.
-
-        Raises:
-            KeyError: this budget has no such reservation.
-        """
-        self._open.remove(reservation)
+        if actual is not None:
+            self._nano += nano_usd(actual.usd)
+            self.tokens += actual.total_tokens
+            self.calls += reservation.calls
 
     def _spent(self, cap: str, limit: str, spent: str, needed: str) -> BudgetSpent:
         """Return the refusal of a call by ``cap``: usd, tokens or calls; the figures are in words."""
@@ -244,23 +237,16 @@ class CombinedBudget:
             for shared in held:
                 shared.settle(worst, calls, None)
             for budget, reservation in zip(self.budgets, reserved, strict=True):
-                budget.release(reservation)
+                budget.settle(reservation, None)
             raise
         return reserved
 
-    def settle(self, reservations: Sequence[Reservation], actual: Cost) -> None:
-        """Charge the real cost of the call to every budget."""
+    def settle(self, reservations: Sequence[Reservation], actual: Cost | None) -> None:
+        """Charge the real cost of the call to every budget; None: it never reached the server."""
         for budget, reservation in zip(self.budgets, reservations, strict=True):
             budget.settle(reservation, actual)
             if budget.shared is not None:
                 budget.shared.settle(reservation.worst, reservation.calls, actual)
-
-    def release(self, reservations: Sequence[Reservation]) -> None:
-        """Cancel the reservations for a call that never reached the server."""
-        for budget, reservation in zip(self.budgets, reservations, strict=True):
-            budget.release(reservation)
-            if budget.shared is not None:
-                budget.shared.settle(reservation.worst, reservation.calls, None)
 
 
 # The budget of whoever searches: a search that is shared by sessions charges its own calls to it.

@@ -278,7 +278,7 @@ class AttemptCharges:
                     self._budget.settle(reservations, self._worst)
                     self._costs.append(self._worst)
                 else:
-                    self._budget.release(reservations)
+                    self._budget.settle(reservations, None)
             self._open.clear()
             self.lost = lost or 0
         return reply

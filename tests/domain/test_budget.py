@@ -29,7 +29,7 @@ def test_whatever_the_order_spent_and_set_aside_never_pass_a_cap(
         if ends and held:
             reservation, worst = held.pop(0)
             actual = cost(worst.usd * share, int(worst.total_tokens * share))
-            ledger.settle(reservation, actual) if reached else ledger.release(reservation)
+            ledger.settle(reservation, actual if reached else None)
         else:
             with contextlib.suppress(BudgetSpent):
                 held.append((ledger.reserve(cost(usd, tokens)), cost(usd, tokens)))

@@ -92,7 +92,7 @@ class Asked:
             raise
         finally:
             if not heard:
-                self.purse.release(reserved)
+                self.purse.settle(reserved, None)
         answer = await FakeReasoner(self.journal).answer(question)
         self.purse.settle(reserved, answer.cost)
         if self.weather.strikes(self.weather.fault):
