@@ -63,20 +63,16 @@ def test_the_sample_documents_are_told_from_ones_own_by_name_and_bytes(tmp_path:
     assert documents(tmp_path) == "own"
 
 
-def test_documents_of_ones_own_are_found_also_beside_a_folder_that_is_missing(tmp_path: Path) -> None:
-    (tmp_path / "queries.yaml").write_text("settings: {corpus: [gone, papers]}\nqueries: [Why?]\n")
-    (tmp_path / "papers").mkdir()
-    (tmp_path / "papers" / "a.md").write_text("# A\n")
-    assert documents(tmp_path) == "own"
-
-
-def test_a_folder_without_documents_or_no_folder_holds_none(tmp_path: Path) -> None:
+def test_a_folder_without_documents_or_no_folder_holds_none_and_another_beside_it_is_looked_at(tmp_path: Path) -> None:
     workspace_starter.lay_out(tmp_path)
     shutil.rmtree(tmp_path / "corpus")
     assert documents(tmp_path) == "none"
     (tmp_path / "corpus").mkdir()
     (tmp_path / "corpus" / "picture.png").write_bytes(b"1234")
     assert documents(tmp_path) == "none"
+    (tmp_path / "queries.yaml").write_text("settings: {corpus: [gone, corpus]}\nqueries: [Why?]\n")
+    (tmp_path / "corpus" / "a.md").write_text("# A\n")
+    assert documents(tmp_path) == "own"
 
 
 NAME, OTHER = "site/list.html.j2", "site/search.html.j2"

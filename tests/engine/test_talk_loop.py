@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -15,7 +16,7 @@ from pipeline.domain.research_values import Cost, FailedSide
 from pipeline.domain.talk import talk_of
 from pipeline.engine.talk_loop import TalkLog, answer_question, finish_question, history_of
 from pipeline.errors import AnswerInvalid, LogUnwritable, Outage, ServiceUnavailable
-from pipeline.ports import Page, SearchResult
+from pipeline.ports import SearchResult
 from tests.fakes import Journal, MemoryStore, context_for
 from tests.talks import TalkReasoner, ask_all, read_pages, said, talk_context, talk_log
 
@@ -51,23 +52,13 @@ def test_a_question_is_answered_in_four_recorded_steps(tmp_path: Path) -> None:
     assert (turn.answer.outcome, turn.answer.found) == ("passages", True)
 
 
-class Folders:
-    """The search of a folder without documents, by a server of vectors that is paid, and failed."""
-
-    async def search(self, _query: str, _limit: int) -> SearchResult:
-        failed = (FailedSide(origin="embeddings", reason="too busy"),)
-        return SearchResult("local", (), Cost(usd=0.25), failed)
-
-    async def read(self, _url: str) -> Page:
-        raise AssertionError
-
-
 def test_what_the_search_of_the_folders_cost_and_why_it_failed_is_recorded(tmp_path: Path) -> None:
-    store = MemoryStore()
+    store, folders = MemoryStore(), AsyncMock()
+    folders.search.return_value = SearchResult("local", (), Cost(usd=0.25), (FailedSide(origin="embeddings", reason="too busy"),))
     read_pages(store)
     log = TalkLog.open(store, context_for("run-1"), "talk-1")
     log.record(TalkOpened(scope="vault"))
-    asyncio.run(answer_question(log, replace(talk_context(store, tmp_path), documents=Folders()), DEPTH))
+    asyncio.run(answer_question(log, replace(talk_context(store, tmp_path), documents=folders), DEPTH))
     (found,) = [event for event in events_of(store) if isinstance(event, PassagesFound)]
     assert (found.failed[0].reason, talk_of("talk-1", events_of(store)).cost().usd) == ("too busy", 0.25)
 
