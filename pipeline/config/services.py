@@ -356,12 +356,14 @@ def own_servers(settings: Settings, keys: Keys) -> tuple[str, ...]:
 
 def requests_at_once(settings: Settings, keys: Keys) -> dict[str, int]:
     """Return how many requests the servers of models take at the same time, by name; without those that take any number."""
-    found: dict[str, int] = {}
-    for is_reasoner in (True, False):
-        with suppress(UsageError):  # it is reported where the model is needed
-            server = reasoner_for(settings, keys).server if is_reasoner else embedding_server(settings, keys)
-            found |= {server.name: server.at_once} if server and server.at_once else {}
-    return found
+    found: list[ModelServer | None] = []
+    with suppress(UsageError):  # it is reported where the model is needed
+        found.append(reasoner_for(settings, keys).server)
+    with suppress(UsageError):
+        found.append(embedding_server(settings, keys))
+    with suppress(UsageError):
+        found.append(server_beside(settings.reranker, keys, "reranker") if settings.reranker else None)
+    return {server.name: server.at_once for server in found if server and server.at_once}
 
 
 def secrets_of(settings: Settings, keys: Keys) -> tuple[Secret, ...]:

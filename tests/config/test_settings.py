@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from pipeline.config.keys import Keys
-from pipeline.config.queue_schema import EmbeddingChoice, ModelChoice, Query, QueryLimits, Settings
+from pipeline.config.queue_schema import EmbeddingChoice, ModelChoice, Query, QueryLimits, RerankerChoice, Settings
 from pipeline.config.services import (
     Documents,
     config_for,
@@ -242,7 +243,8 @@ def test_embeddings_are_asked_for_where_the_settings_say_on_a_circuit_of_their_o
     assert server is not None
     assert (server.name, server.model, server.at_once) == ("embeddings at localhost:11434", "tiny", 1)
     assert own_servers(settings, keys) == ("http://localhost:11434/v1",)
-    assert requests_at_once(settings, keys) == {server.name: 1}
+    both = replace(settings, reranker=RerankerChoice("order", "http://127.0.0.1:8080/v1"))
+    assert requests_at_once(both, keys) == {server.name: 1, "reranker at 127.0.0.1:8080": 1}
     assert {secret.reveal() for secret in secrets_of(settings, keys)} == {"my-canary"}
     assert embedding_server(Settings(), keys) is None
 
