@@ -1,7 +1,7 @@
 """``Kept``: a small SQLite file beside the log with what the last build derived. It can be deleted at any time.
 
-It has the summary value of each stream under the stream's mark, a digest of what the files of each owner were made from, and for
-each file of the vault its owner, size, time and digest. Another version of the program discards all that was derived; only the
+It has the summary value of each stream under the stream's mark, a digest of what each note was made from, and for each
+file of the vault its owner, size, time and digest. Another version of the program discards all that was derived; only the
 tables of files and notes are kept, because they show what a person removed. If the file is damaged, a build renders everything
 again and recognises its notes by their properties.
 """
@@ -29,7 +29,7 @@ _LASTING = ("files", "folders", "notes", "pages", "site_folders")  # tables that
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS summaries (stream TEXT PRIMARY KEY, mark TEXT NOT NULL, value BLOB NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS made (owner TEXT PRIMARY KEY, digest TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS made (note TEXT PRIMARY KEY, digest TEXT NOT NULL) WITHOUT ROWID",
     # Versions before notes were signed kept the kind, the digest of the generated part and the generated aliases here.
     "CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, owner TEXT NOT NULL, kind TEXT NOT NULL, skeleton TEXT NOT NULL,"
     " aliases TEXT NOT NULL, digest TEXT NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL) WITHOUT ROWID",
@@ -184,7 +184,7 @@ class Kept:
         return {stream: (mark, value) for stream, mark, value in self._base.execute("SELECT * FROM summaries")}
 
     def made(self) -> dict[str, str]:
-        """Return the digest of what files were made from, by their owner."""
+        """Return the digest of what each note was made from, by its id."""
         return dict(self._base.execute("SELECT * FROM made"))
 
     def notes(self) -> dict[str, KnownNote]:

@@ -1,8 +1,8 @@
 """One build of the vault as its stages: values of the streams, paths and links, notes, files that differ, what is kept.
 
 Each file has an owner, written ``room:name``: ``home:`` · ``night:<date>`` · ``topic:<slug>`` · ``session:<id>`` ·
-``source:<address>`` · ``import:<id>`` · ``templates:`` (files that are copied). The files of one owner are made from one value,
-with all that they show of others in it; they are rendered if the digest of that value and of their templates is not the one kept.
+``source:<address>`` · ``import:<id>`` · ``templates:`` (files that are copied). A note is made from one value, with all that it
+shows of others in it; it is rendered if the digest of that value and of its template is not the one kept.
 No rule says which notes a change affects; where a person moved or removed a note, all are rendered. A run with nothing to do does
 not import this module.
 """
@@ -20,9 +20,8 @@ from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.upkeep_events import NoteRated
-from pipeline.domain.session_state import workers_in_order
 from pipeline.domain.talk import Turn
-from pipeline.errors import LogError, SystemRefused, TemplateInvalid
+from pipeline.errors import LogError, LogUnreadable, SystemRefused, TemplateInvalid
 from pipeline.ports import EventStore
 from pipeline.system.files import read_bytes
 from pipeline.system.manifest import Tree
@@ -37,7 +36,7 @@ from pipeline.vault.notes.reports_and_sources import file_of, import_note, repor
 from pipeline.vault.output.templates import Renderer
 from pipeline.vault.output.user_text import marked, rating_of
 from pipeline.vault.output.writer import GeneratedFile, VaultWriter, signed
-from pipeline.vault.read_model import Beside, Card, Values, VaultModel, asked_by_owner, model_of, rated_for
+from pipeline.vault.read_model import Beside, Card, LoadedSession, Values, VaultModel, asked_by_owner, model_of, rated_for
 
 STYLE_SHEET = "research.css"
 SNIPPET = f".obsidian/snippets/{STYLE_SHEET}"
@@ -46,16 +45,6 @@ _RESTORE = "put it back: `research templates update` copies what is missing; no 
 _LOST = "its log is not here, so they are kept: switch back to its git branch, restore it or give it up: research verify --repair"
 _REFUSED = "free some space or allow writing there, then run `research build`; no text is lost"
 _AWAY = "put the folder or drive back, then run `research build`; nothing was recorded, so no note counts as removed"
-
-
-@dataclass(frozen=True)
-class Part:
-    """The files that are made for one owner from one value; ``notes`` are the notes among them, before they are made."""
-
-    owner: str
-    value: str
-    make: Callable[[], Iterable[GeneratedFile]]
-    notes: tuple[GeneratedFile, ...] = ()
 
 
 @dataclass
@@ -75,6 +64,7 @@ class Build:
     settled: str
     record: Callable[[Sequence[EventBase]], None] | None = None
     documents: Path | None = None
+    _last: LoadedSession | None = None
 
     def run(self) -> BuildReport:
         """Bring the vault up to date; return what was done.
@@ -99,11 +89,11 @@ class Build:
                 return BuildReport()
             for draft in ratings:
                 self._decisions.apply(draft)
-            self._parts = list(self._all_parts())
-            notes = [KnownNote(one.id, one.path, "", one.owner, one.kind) for part in self._parts for one in part.notes]
+            self._planned = list(self._all_files())
+            notes = [KnownNote(one.id, one.path, "", one.owner, one.kind) for one in self._planned if one.kind]
             self._identity = Identity(self._decisions, self.kept, self._tree, notes, places, self.store.tombstones())
             if self._identity.drafts:  # what is hidden from now on is counted nowhere
-                self._parts = list(self._all_parts())
+                self._planned = list(self._all_files())
             placed = self._identity.placed(self._rendered_files())
             stale = self._stale_files(placed)
             away = set[str]() if self._values.problems else stale  # with a problem in the log nothing is removed
@@ -155,8 +145,8 @@ class Build:
                     given = {"note": note, "rating": said, "query_id": card.query_id, "fact": fact.id, "url": fact.url}
                     yield NoteRated.model_validate(given)
 
-    def _all_parts(self) -> Iterator[Part]:
-        """The whole vault: the files of each kind and owner, the value that they are made from, and the path of every note."""
+    def _all_files(self) -> Iterator[GeneratedFile]:
+        """The whole vault: every file, most notes with the value that they are made from when they are due."""
         model = model_of(self._values, self._decisions.ratings, self._decisions.hidden_reports)
         cards = [*model.by_id.values()]
         asked = asked_by_owner(self._values.talks.values(), model)
@@ -165,25 +155,23 @@ class Build:
         self._rated = grouped((query, event) for (query, _), event in self._decisions.ratings.latest.items())
         followers = {card.previous_session: card for card in reversed(cards)}
         for card in cards:
-            yield self._session(model, card, followers.get(card.id), asked.get(f"session:{card.id}", ()))
-        yield from self._source_parts(model, noted)
+            yield from self._session(model, card, followers.get(card.id), asked.get(f"session:{card.id}", ()))
+        yield from self._sources(model, noted)
         for name, path in self._values.imports.items():
-            make = partial(self._import, name, path)
-            owner = f"import:{name}"
-            yield Part(owner, self._values.marks[name] + path, make, (GeneratedFile(owner, f"{path}.md", kind="session"),))
+            value, make = self._values.marks[name] + path, partial(self._import, name, path)
+            yield GeneratedFile(f"import:{name}", f"{path}.md", kind="session", value=value, make=make)
         for night in (night for night in model.nights if night.last):
-            yield _small(night_note(model, night))
+            yield night_note(model, night)
         for topic, found in topics_of(cards).items():
             rows = list(asked_rows(model, asked.get(f"topic:{topic}", ()), noted))
-            yield _small(topic_note(model, topic, found, rows))
+            yield topic_note(model, topic, found, rows)
         if model.nights:
-            yield _small(picture(model))
-        yield _small(home_note(model))
-        yield Part("templates:", "", partial(copies, self.renderer.folder, "templates:"))
+            yield picture(model)
+        yield home_note(model)
+        yield from copies(self.renderer.folder, "templates:")
 
-    def _session(self, model: VaultModel, card: Card, after: Card | None, asked: Iterable[Turn]) -> Part:
+    def _session(self, model: VaultModel, card: Card, after: Card | None, asked: Iterable[Turn]) -> Iterator[GeneratedFile]:
         """The notes of a session; ``after`` is the session that followed it, ``asked`` what was asked about it."""
-        owner, own = f"session:{card.id}", [(path, name) for name, path in card.workers.items()]
         rated = [*self._rated.get("", ()), *self._rated.get(card.query_id, ())]  # a source may be wrong for every question
         beside = Beside(
             later=best_link(after) if after and after.has_note else None,  # a session that failed takes the place of none
@@ -198,26 +186,28 @@ class Build:
             asked=list(asked_rows(model, asked, {reading.page.url for reading in card.read if reading.shown})),
             rated={event.fact: event.rating for event in rated if event.rating},
         )
+        # Its own paths are its value too: another note may have taken its name. So is what links to it say.
+        value = repr((self._values.marks[card.id], card.session_path, best_link(card), card.rating, card.workers, beside))
+        planned = partial(GeneratedFile, f"session:{card.id}", value=value)
+        make = partial(self._of_session, card, beside)
+        yield planned(f"{card.session_path}.md", kind="session", make=partial(make, session_note))
+        if card.has_note:
+            yield planned(f"{card.report_path}.md", kind="report", make=partial(make, report_note))
+        for name, path in card.workers.items():
+            yield planned(f"{path}.md", kind="worker", key=name, make=partial(make, partial(worker_note, name=name)))
 
-        def made() -> Iterator[GeneratedFile]:
+    def _of_session(self, card: Card, beside: Beside, note_of: Callable[[LoadedSession], GeneratedFile]) -> GeneratedFile:
+        """A note of a session, whose log is read once for all its notes: these are made one after the other."""
+        if self._last is None or self._last.card is not card:
             loaded = self._values.loaded(card, beside)
             if beside.rated:  # a passage that was rated in another report may have other words here
                 same = self._rated_for(card.query_id).same
                 by_fact = {name: beside.rated.get(same(fact), "") for name, fact in loaded.state.facts.items()}
                 loaded = replace(loaded, beside=replace(beside, rated=by_fact))
-            yield session_note(loaded)
-            if card.has_note:
-                yield report_note(loaded)
-            yield from (worker_note(loaded, worker) for worker in workers_in_order(loaded.state) if card.workers)
+            self._last = loaded
+        return note_of(self._last)
 
-        notes = [GeneratedFile(owner, f"{card.session_path}.md", kind="session")]
-        notes += [GeneratedFile(owner, f"{path}.md", kind="worker", key=name) for path, name in own]
-        notes += [GeneratedFile(owner, f"{card.report_path}.md", kind="report")] if card.has_note else []
-        # Its own paths are its value too: another note may have taken its name. So is what links to it say.
-        value = repr((self._values.marks[card.id], card.session_path, best_link(card), card.rating, own, beside))
-        return Part(owner, value, made, tuple(notes))
-
-    def _source_parts(self, model: VaultModel, noted: Collection[str]) -> Iterator[Part]:
+    def _sources(self, model: VaultModel, noted: Collection[str]) -> Iterator[GeneratedFile]:
         """The ``noted`` sources, to which a session's result leads; the workers' notes name the others, with what they found."""
         lost = {path: card.started_at for card in model.by_id.values() if card.news for path in card.news.lost}
         for url, place in model.sources.items():
@@ -231,63 +221,66 @@ class Build:
                     gone = self.documents.is_dir() and not found.exists()
             file = None if gone else found
             make = partial(source_note, url, place, readings, file, model.hidden, gone=gone)
-            note = GeneratedFile(f"source:{url}", f"{place.path}.md", kind="source")
-            yield Part(note.owner, repr((place, sessions, file, gone)), make, (note,))
+            value = repr((place, sessions, file, gone))
+            yield GeneratedFile(f"source:{url}", f"{place.path}.md", kind="source", value=value, make=make)
 
-    def _import(self, name: str, path: str) -> Iterator[GeneratedFile]:
-        if found := import_of(name, decode_all(record.data for record in self.store.load(name))):
-            yield import_note(found, path)
+    def _import(self, name: str, path: str) -> GeneratedFile:
+        found = import_of(name, decode_all(record.data for record in self.store.load(name)))
+        if found is None:
+            raise LogUnreadable("it went away while its note was made", hint="run `research build` again")
+        return import_note(found, path)
 
     def _rendered_files(self) -> Iterator[GeneratedFile]:
-        """Render the files of all parts that are due, and enter what they were made from. A session may turn out unreadable.
+        """Render the notes that are due, and enter what they were made from. A session may turn out unreadable.
 
-        The newest come first. What waits for the next build is not entered, so that it is due then.
+        The newest come first. What waits for the next build is not entered, so that it is due then. Other files are quickly made.
         """
         known, all_are_due = self.kept.made(), self._identity.was_rearranged
-        altered = {owner for path, owner in self.kept.files.all().items() if path in self._drift.files}
         self._made: dict[str, str] = {}
         self._waits, ends = False, monotonic() + _FIRST_S
-        for part in reversed(self._parts):
-            versions = [self.renderer.version_of(f"{kind}.md.j2") for kind in sorted({note.kind for note in part.notes})]
-            digest = digest_of(" ".join((*versions, part.value)).encode("utf-8", "replace"))[:16]
-            is_due = all_are_due or part.owner in altered or part.owner == "templates:"
-            if not is_due and known.get(part.owner) == digest:
+        for one in reversed(self._planned):
+            if not one.kind:
+                yield one
                 continue
-            if self.mode == "first" and not is_due and known.get(part.owner) and monotonic() > ends:
+            parts = self.renderer.version_of(f"{one.kind}.md.j2"), one.value or repr(one)
+            digest = digest_of(" ".join(parts).encode("utf-8", "replace"))[:16]
+            is_due = all_are_due or self._identity.paths[one.id] in self._drift.files
+            if not is_due and known.get(one.id) == digest:
+                continue
+            if self.mode == "first" and not is_due and known.get(one.id) and monotonic() > ends:
                 self._waits = True
                 continue
             try:
-                for made in part.make():
-                    yield replace(made, body=self.renderer.render(made)) if made.kind else made
-                self._made[part.owner] = digest
+                made = one.make() if one.make else one
+                yield replace(made, body=self.renderer.render(made))
+                self._made[one.id] = digest
             except LogError as error:
-                what = f"the notes of {part.owner.partition(':')[2]}: {error}"
+                what = f"the notes of {one.owner.partition(':')[2]}: {error}"
                 self._values.problems.append(f"{what}; run `research verify` for details")
 
     def _stale_files(self, placed: Sequence[GeneratedFile]) -> set[str]:
-        """The files to remove: those of owners that are gone, and those that their owner no longer has.
+        """The files to remove: those that an earlier build made and this one has no more.
 
         If the log of a session is missing without having been written off, while notes of it are there, that is a problem: a
         switch of the git branch takes both away, and brings both back.
         """
-        known, owners = self.kept.files.all(), {part.owner for part in self._parts}
-        gone, stones = {*known.values()} - owners, self.store.tombstones()
+        known, stones = self.kept.files.all(), self.store.tombstones()
+        gone = {*known.values()} - {one.owner for one in self._planned}
         for name in sorted(owner.removeprefix("session:") for owner in gone if owner.startswith("session:")):
             is_there = any(self._tree.state(path) for path, owner in known.items() if owner == f"session:{name}")
             given_up = name in stones.written_off or stones.is_forgotten(name)
             if is_there and not given_up and name not in self.marks:  # damage is reported already, as another problem
                 self._values.problems.append(f"the notes of {name}: {_LOST}")
-        now = {path for one in placed for path in (one.path, *one.doubles)}
-        stale = {path for path, owner in known.items() if owner in self._made or owner in gone}
-        return (stale | self._identity.unmade()) - now
+        now = {*self._identity.paths.values(), *(path for one in placed for path in (one.path, *one.doubles))}
+        return (known.keys() | self._identity.unmade()) - now
 
     def _record(self, stale: set[str], writer: VaultWriter, own: Sequence[str]) -> BuildReport:
         """Keep what is done and what is left to do; return the report. In a person's ``own`` files links were changed."""
         left = stale - writer.left.keys()
         is_done = not left and not self._waits and not self._values.problems and not writer.problems
-        to_do = (self.kept.made().keys() - {part.owner for part in self._parts}) | {fresh.owner for fresh in writer.refused}
+        to_do = (self.kept.made().keys() - self._identity.paths.keys()) | {fresh.id for fresh in writer.refused}
         self.kept.put("made", self._made.items())
-        self.kept.drop("made", "owner", to_do)
+        self.kept.drop("made", "note", to_do)
         self._identity.remember(left)
         self.kept.keep(SETTLED, self.settled if is_done else "")
         self._drift.record(writer.left)
@@ -296,7 +289,7 @@ class Build:
             len(self.kept.files.all()) - len(writer.written),
             tuple(sorted(writer.removed)),
             tuple(sorted(writer.set_aside)),
-            tuple(self._values.problems),
+            tuple(dict.fromkeys(self._values.problems)),
             tuple(writer.problems),
             self._identity.moved,
             self._identity.hidden,
@@ -304,11 +297,6 @@ class Build:
             self._waits,
             self._drift.untouched([f"{OWN}/", *writer.left, *writer.written]),
         )
-
-
-def _small(made: GeneratedFile) -> Part:
-    """The part of a note or a picture that is quickly made, so that it is its own value."""
-    return Part(made.owner, repr(made), lambda: [made], (made,) if made.kind else ())
 
 
 def copies(templates: Path, owner: str) -> Iterator[GeneratedFile]:

@@ -89,9 +89,9 @@ def _diagram(state: SessionState) -> Iterator[Inert]:
         yield from (Inert(f"    {names[before]} --> {names[node.id]}") for before in node.depends_on if before in names)
 
 
-def worker_note(loaded: LoadedSession, worker: Worker) -> GeneratedFile:
-    """Return the note of one worker."""
-    state, view = loaded.state, worker_view(loaded, loaded.state.nodes[worker.id])
+def worker_note(loaded: LoadedSession, name: str) -> GeneratedFile:
+    """Return the note of one worker, given by its id."""
+    state, view, worker = loaded.state, worker_view(loaded, loaded.state.nodes[name]), loaded.state.workers[name]
     own = {
         "session": parts.session_link(loaded.card),
         "report": parts.report_link(loaded.card),
@@ -100,8 +100,8 @@ def worker_note(loaded: LoadedSession, worker: Worker) -> GeneratedFile:
     }
     title, status = f"{view['title']} — {state.query}", "ended" if worker.status == "completed" else worker.status
     properties = parts.session_properties(loaded, "worker", title, own, worker.started_at, status)
-    path = f"{loaded.card.workers[worker.id]}.md"
-    return GeneratedFile(f"session:{state.id}", path, kind="worker", properties=properties, view=view, key=worker.id)
+    path = f"{loaded.card.workers[name]}.md"
+    return GeneratedFile(f"session:{state.id}", path, kind="worker", properties=properties, view=view, key=name)
 
 
 def worker_view(loaded: LoadedSession, node: PlanNode) -> View:
@@ -303,8 +303,8 @@ def file_of(url: str, documents: Path | None) -> Path | None:
 
 def source_note(
     url: str, place: Link, readings: Sequence[tuple[Card, Reading]], file: Path | None, hidden: Collection[str], *, gone: bool
-) -> Iterator[GeneratedFile]:
-    """Yield the note of a source; ``readings`` are those of all sessions with their cards, in order of time.
+) -> GeneratedFile:
+    """Return the note of a source; ``readings`` are those of all sessions with their cards, in order of time.
 
     It links to its ``file`` of the user's; ``gone``: that was deleted or moved. A quote that several sessions found is not said
     to be of one whose report is ``hidden``.
@@ -376,7 +376,7 @@ def source_note(
         "versions": versions,
         "first_read_at": first.at,
     }
-    yield GeneratedFile(f"source:{url}", f"{place.path}.md", kind="source", properties=properties, view=view)
+    return GeneratedFile(f"source:{url}", f"{place.path}.md", kind="source", properties=properties, view=view)
 
 
 def _fragment_of(quote: str) -> str:

@@ -8,7 +8,7 @@ signature shows, a copy goes to ``attic/`` before the part is replaced. A file t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import compress
 from time import sleep
@@ -31,6 +31,7 @@ class GeneratedFile:
 
     ``kind`` is a note's, "" for a base, a picture, the style sheet. A note has its ``properties`` in order, and the values of its
     ``view``, from which its template makes the ``body``; ``key`` tells it from other notes of its kind that have the same owner.
+    Of one with ``make`` only this is known before: what it is called, and ``value``, which is all that it is made from.
     ``doubles`` are other places of it, with a person's words that belong to it; ``former`` are notes that are no longer made: it
     takes over the texts of their blocks.
     """
@@ -42,6 +43,8 @@ class GeneratedFile:
     properties: Mapping[str, Property] = field(default_factory=dict)
     view: View = field(default_factory=dict)
     key: str = ""
+    value: str = ""
+    make: Callable[[], GeneratedFile] | None = None
     doubles: tuple[str, ...] = ()
     former: tuple[str, ...] = ()
 
