@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -310,7 +310,8 @@ class EarlierSession(Value):
     """The knowledge of an earlier session on the same query: its facts, the pages it read, and the addresses it cited.
 
     ``of_passages``: its report was of passages, ``facts`` are these, and one is ``nearest``, by its id; older logs do not say it.
-    ``quoted`` are the ids of facts of reports before it.
+    ``quoted`` are the ids of facts of reports before it. ``told``: what reports since said to be new, or no longer
+    there, and the digests of the texts that they said to be changed.
     """
 
     session: str
@@ -321,6 +322,7 @@ class EarlierSession(Value):
     of_passages: bool = False
     nearest: str = ""
     quoted: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
 
 
 class SourceChange(Value):
@@ -355,7 +357,8 @@ class FactChange(Value):
 class Changes(Value):
     """The differences from an earlier session. ``added`` and ``FactChange.after`` are ids of this session's facts.
 
-    A fact that was in a source before, and was found only now, is none. ``kept`` counts the earlier facts that are still stated.
+    A fact that was in a source before, and was found only now, is none; of one that was there in part, ``parts`` has what is new,
+    and what is no longer stated is a fact of its own sentences. ``kept`` counts the earlier facts that are still stated.
     Facts from sources that were not read again (``unread``) are not counted, but those of a deleted document are gone.
 
     Of two reports of passages ``kept`` counts those that both have; ``not_shown`` are those that only the earlier one has, and
@@ -368,6 +371,7 @@ class Changes(Value):
     session: str
     since: str
     added: tuple[str, ...] = ()
+    parts: Mapping[str, str] = {}
     changed: tuple[FactChange, ...] = ()
     gone: tuple[Fact, ...] = ()
     sources: tuple[SourceChange, ...] = ()

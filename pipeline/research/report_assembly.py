@@ -15,6 +15,7 @@ from pipeline.domain.page_choice_and_findings import (
     all_facts,
     chosen_pages,
     contradictions,
+    news_of,
     open_gaps,
     query_of,
     without_fragment,
@@ -24,12 +25,12 @@ from pipeline.domain.session_state import Failure, SessionState, cost_of, worker
 from pipeline.errors import ObjectMissing
 from pipeline.reasoners.passages import choose, with_texts
 from pipeline.research.step_context import StepContext, StepResult
-from pipeline.text.cleaning import grouped, normalised
+from pipeline.text.cleaning import grouped
 from pipeline.text.humanize import counted
 from pipeline.text.passages import blocks
 from pipeline.text.quotes import holds_quote
 from pipeline.text.ranking import TermStatistics
-from pipeline.text.words import repeated, split_sentences, word_count
+from pipeline.text.words import repeated, split_sentences, word_count, words
 
 _FAILED_STEPS = {s.SearchFor: ("search", "searches", "could not be made"), s.FetchPage: ("page", "pages", "could not be read")}
 _SIDES: dict[str, tuple[str, str]] = {
@@ -208,7 +209,7 @@ def _facts_of_report(state: SessionState) -> tuple[v.Fact, ...]:
 
 
 def _sentences(text: str) -> list[str]:
-    return [sentence for block in blocks(text) for sentence in split_sentences(block.text)]
+    return [one for block in blocks(text) for one in split_sentences(block.text) if words(one)]
 
 
 def earlier_session(state: SessionState) -> v.EarlierSession:
@@ -226,6 +227,14 @@ def earlier_session(state: SessionState) -> v.EarlierSession:
     )
 
 
+def news_told(state: SessionState, found: v.Changes) -> list[str]:
+    """Return what a session's report says to be new, or no longer there, and the digests of texts that it says to be changed."""
+    new = (state.facts[name] for name in (*news_of(state), *(one.after for one in found.changed)) if name in state.facts)
+    lost = (*found.gone, *(one.before for one in found.changed))
+    said = (*(fact.quote for fact in lost), *(found.parts.get(fact.id, fact.quote) for fact in new))
+    return [*said, *(one.said for one in found.changed), *(one.after for one in found.sources)]
+
+
 def renamed(earlier: v.EarlierSession, state: SessionState) -> dict[str, str]:
     """Return the digest of each earlier source that was not read again, and whose text a source with another address has now."""
     texts = {page.digest for page in state.pages.values()}
@@ -240,40 +249,47 @@ def session_changes(
     If one report is of passages and the other a model's, it counts what the documents no longer say and what they say since, not
     what each chose of them. ``wrong`` are ids of earlier facts that a person called wrong.
 
-    An earlier fact is kept if the source's current text contains its quote. A current fact is new only if the source's earlier
-    text did not contain its quote, or, of one that was not read then, if its file is a later one by a time that has been; and no
-    report before quoted it. A lost fact and a new one of its source are a change, the most similar ones first; without a new one,
-    a lost fact and the sentences that the text has nearly so. Passages, which the report shows as they are, are kept only if it
-    has them again; if one is a part of the other, it has changed. A passage is not new either if the earlier text had it nearly
-    so, and not gone if the current text has it nearly so. What another page says is not gone, unless it was shown from a
-    document that was deleted and is shown no more; what only such a document said is gone.
+    Compared are the sentences of quotes, wherever a passage begins and ends. Of an earlier fact those are lost that the source's
+    current text does not contain. Of a current fact those are new that the source's earlier text did not contain, or, of one that
+    was not read then, if its file is a later one by a time that has been; and that no report before quoted, or said since to be
+    new. What is lost and what is new in its source are a change, the most similar first; without a new fact, what is lost and the
+    sentences that the text has nearly so. What a report since told is not told again. Passages, which the report shows as they
+    are, are kept if it has a sentence of them; what the earlier text had nearly so is not new there, and what the current text
+    has nearly so not gone. What another page says is not gone, unless it was shown from a document that was deleted and is shown
+    no more; what only such a document said is gone.
     """
 
-    def states(digest: str, fact: v.Fact) -> bool:
-        return digest == fact.digest or holds_quote(text_of(digest), fact.quote)
+    def unsaid(quote: str, text: str) -> str:
+        """The sentences of a quote that a text does not contain; "" if it contains all."""
+        said = [] if holds_quote(text, quote) else _sentences(quote)
+        rest = [one for one in said if not holds_quote(text, one)]
+        return quote if rest and rest == said else "\n".join(rest)
 
-    def stood_before(fact: v.Fact) -> bool:
+    def new_in(fact: v.Fact) -> str:
         page = state.pages.get(fact.url) if fact.url not in before else None
         was_unread = page and (page.file_changed or is_other_kind) and not earlier.reported_at <= page.file_changed <= page.at
-        same = (one for one in earlier.sources if fact.url == one.url or fact.digest == one.digest)
-        return bool(was_unread) or any(states(one.digest, fact) for one in same)
-
-    def nearly_stood_before(fact: v.Fact) -> bool:
-        return fact.url in before and repeated(fact.quote, text_of(before[fact.url].digest)) >= _NEARLY
+        rest = "" if was_unread else unsaid(fact.quote, known)
+        for one in earlier.sources:
+            if fact.url == one.url or fact.digest == one.digest:
+                rest = "" if fact.digest == one.digest else unsaid(rest, text_of(one.digest))
+        return rest
 
     def said_instead(old: v.Fact) -> str:
         """The sentences of the source's current text that came in place of those that it no longer has, "" if none did."""
-        text, was, found = text_of(now[old.url]), text_of(old.digest), dict[str, None]()
-        taken = [state.facts[name].quote for name in after.values()]
-        for lost in (one for one in _sentences(old.quote) if not holds_quote(text, one)):
-            nearly = [one for one in _sentences(text) if repeated(lost, one) >= _REWORDED]
-            new = [one for one in nearly if was and not any(holds_quote(other, one) for other in (was, *taken))]
-            found |= dict.fromkeys(sorted(new, key=lambda one: -repeated(lost, one))[:1])
+        text, was, found = texts[old.url], text_of(old.digest), dict[str, None]()
+        taken = [fresh[name] for name in after.values()]
+        for one in _sentences(lost[old.id]):
+            nearly = [other for other in _sentences(text) if repeated(one, other) >= _REWORDED]
+            new = [other for other in nearly if was and not any(holds_quote(known_one, other) for known_one in (was, *taken))]
+            found |= dict.fromkeys(sorted(new, key=lambda other: -repeated(one, other))[:1])
         return " ".join(found)
 
     def stands_still(fact: v.Fact) -> bool:
-        nearly = earlier.of_passages and fact.url in now and repeated(fact.quote, text_of(now[fact.url])) >= _NEARLY
-        return nearly or any(holds_quote(text_of(page.digest), fact.quote) for page in state.pages.values())
+        nearly = earlier.of_passages and repeated(lost[fact.id], texts.get(fact.url, "")) >= _NEARLY
+        return nearly or any(not unsaid(lost[fact.id], text_of(page.digest)) for page in state.pages.values())
+
+    def in_part(fact: v.Fact) -> v.Fact:
+        return fact if lost[fact.id] == fact.quote else fact.model_copy(update={"claim": "", "quote": lost[fact.id]})
 
     is_other_kind = earlier.of_passages != bool(state.passages)
     of_passages = earlier.of_passages and not is_other_kind
@@ -284,64 +300,62 @@ def session_changes(
         failure = state.failures.get(s.FetchPage(source.url).key)
         reason = failure.message if failure else "there was no time to read it again"
         unread.append(v.SourceChange(url=source.url, title=source.title, before=source.digest, reason=reason))
-    shown = {*earlier.cited, *(fact.url for fact in facts)}
-    found = v.Changes(
-        session=earlier.session,
-        since=earlier.reported_at,
-        sources=tuple(
-            v.SourceChange(url=page.url, title=page.title, before=source.digest, after=page.digest)
-            for source in earlier.sources
-            if (page := state.pages.get(source.url)) and page.digest != source.digest and page.url in shown
-        ),
-        unread=tuple(unread),
-        first_of_kind=is_other_kind,
-    )
+    cited = {*earlier.cited, *(fact.url for fact in facts)}
     deleted = {source.url for source in unread if source.is_lost}
     known_again = [fact for fact in earlier.facts if fact.url in now or fact.url in deleted]
     left_out = [fact for fact in known_again if fact.id in wrong and fact.id not in state.facts]
     read_again = [fact for fact in known_again if fact not in left_out]
-    lost = [fact for fact in read_again if fact.url not in now or not (fact.id in state.facts or states(now[fact.url], fact))]
-    quotes = {normalised(fact.quote) for fact in earlier.facts}
-    unknown = [fact for fact in facts if normalised(fact.quote) not in quotes]
-    fresh = [fact for fact in unknown if not stood_before(fact)]
-    known = {normalised(fact.quote) for fact in facts}
-    not_shown = [fact for fact in read_again if of_passages and normalised(fact.quote) not in known]
-    now_shown = [fact for fact in unknown if fact not in fresh]
-
-    def similarity(old: v.Fact, new: v.Fact) -> float:
-        if of_passages and (holds_quote(old.quote, new.quote) or holds_quote(new.quote, old.quote)):
-            return 1.0
-        is_change = old in lost and new in fresh
-        return max(repeated(old.quote, new.quote), repeated(new.quote, old.quote)) if is_change else 0.0
-
-    pairs = product([fact for fact in read_again if fact in lost or fact in not_shown], [*fresh, *now_shown])
-    alike = [(similarity(old, new), old.id, new.id) for old, new in pairs if old.url == new.url]
+    told, quoted = "\n\n".join(earlier.told), "\n\n".join(fact.quote for fact in earlier.facts)
+    known, shown = f"{quoted}\n\n{told}", "\n\n".join(fact.quote for fact in facts)
+    same = {fact.id for fact in read_again if fact.id in state.facts or now.get(fact.url) == fact.digest}
+    texts = {url: text_of(digest) for url, digest in now.items() if url in before}
+    lost = {one.id: part for one in read_again if one.id not in same and (part := unsaid(one.quote, texts.get(one.url, "")))}
+    fresh = {fact.id: part for fact in facts if (part := new_in(fact))}
+    was_said = [fact for fact in read_again if fact.id in lost]
+    pairs = [(old.id, new.id) for old, new in product(was_said, facts) if new.id in fresh and old.url == new.url]
+    alike = [(max(repeated(lost[was], fresh[new]), repeated(fresh[new], lost[was])), was, new) for was, new in pairs]
     after: dict[str, str] = {}
     for likeness, was, becomes in sorted(alike, key=lambda pair: -pair[0]):
         if likeness >= _REWORDED and was not in after and becomes not in after.values():
             after[was] = becomes
-    instead = {fact.id: said for fact in lost if fact.id not in after and fact.url in now and (said := said_instead(fact))}
-    changed = [fact for fact in read_again if fact.id in after or fact.id in instead]
-    nearly = [fact for fact in fresh if fact.id in earlier.quoted or (state.passages and nearly_stood_before(fact))]
-    vanished = [fact for fact in not_shown if fact.url in deleted]
-    gone = [fact for fact in lost if fact not in changed and (fact in vanished or not stands_still(fact))]
+    alone = [fact for fact in was_said if fact.id not in after]
+    replaced = {fact.id: said_instead(fact) for fact in alone if fact.url in now}
+    is_told = [fact for fact in alone if not unsaid(replaced.get(fact.id) or lost[fact.id], told)]
+    news = [fact for fact in was_said if fact not in is_told]
+    changed = [fact for fact in news if fact.id in after or replaced.get(fact.id)]
+    not_shown = [fact for fact in read_again if of_passages and unsaid(fact.quote, shown) == fact.quote]
+    is_gone = (fact for fact in news if (fact in not_shown and fact.url in deleted) or not stands_still(fact))
+    gone = [fact for fact in is_gone if fact not in changed]
     not_shown = [fact for fact in not_shown if fact not in changed and fact not in gone]
+    new = [fact for fact in facts if fact.id in fresh and fact.id not in after.values()]
+    texts_before = {source.url: text_of(source.digest) for source in earlier.sources if state.passages}
+    nearly = [one for one in new if one.id in earlier.quoted or repeated(fresh[one.id], texts_before.get(one.url, "")) >= _NEARLY]
+    now_shown = [fact for fact in facts if fact.id not in fresh and unsaid(fact.quote, known) == fact.quote]
     then = next((fact for fact in earlier.facts if fact.id == earlier.nearest), None)
     nearest = state.facts[state.passages[0]] if state.passages else None
-    is_same = then and nearest and (after.get(then.id) == nearest.id or normalised(then.quote) == normalised(nearest.quote))
-    return found.model_copy(
-        update={
-            "added": tuple(fact.id for fact in fresh if fact not in nearly and fact.id not in after.values()),
-            "changed": tuple(
-                v.FactChange(before=fact, after=after.get(fact.id, ""), said=instead.get(fact.id, "")) for fact in changed
-            ),
-            "gone": tuple(gone),
-            "kept": 0 if is_other_kind else len(read_again) - len(changed) - len(gone) - len(not_shown),
-            "not_shown": tuple(not_shown),
-            "now_shown": tuple(fact.id for fact in [*now_shown, *nearly] if of_passages and fact.id not in after.values()),
-            "called_wrong": len(left_out),
-            "other_nearest": of_passages and then is not None and not is_same,
-        }
+    is_same = then and nearest and (after.get(then.id) == nearest.id or unsaid(then.quote, nearest.quote) != then.quote)
+    return v.Changes(
+        session=earlier.session,
+        since=earlier.reported_at,
+        added=tuple(fact.id for fact in new if fact not in nearly),
+        parts={fact.id: fresh[fact.id] for fact in facts if fresh.get(fact.id, fact.quote) != fact.quote},
+        changed=tuple(
+            v.FactChange(before=in_part(fact), after=after.get(fact.id, ""), said=replaced.get(fact.id, "")) for fact in changed
+        ),
+        gone=tuple(map(in_part, gone)),
+        sources=tuple(
+            v.SourceChange(url=page.url, title=page.title, before=source.digest, after=page.digest)
+            for source in earlier.sources
+            if (page := state.pages.get(source.url)) and page.digest != source.digest and page.url in cited
+            if page.digest not in earlier.told or page.url in {fact.url for fact in (*new, *news)}
+        ),
+        unread=tuple(unread),
+        kept=0 if is_other_kind else len(read_again) - len(changed) - len(gone) - len(not_shown),
+        not_shown=tuple(not_shown),
+        now_shown=tuple(fact.id for fact in [*now_shown, *nearly] if of_passages),
+        called_wrong=len(left_out),
+        other_nearest=of_passages and then is not None and not is_same,
+        first_of_kind=is_other_kind,
     )
 
 

@@ -217,8 +217,9 @@ def signs(facts: Sequence[Fact], numbers: Mapping[str, int]) -> list[str]:
 
 
 def said_by(state: SessionState, fact: Fact) -> str:
-    """Return what a fact says, on one line: its claim, where the quote bears that."""
-    return statement(fact.claim if state.bears_claim(fact) else "", fact.quote)
+    """Return what a fact says, on one line: its claim, where the quote bears that; if a part of it is new, that alone."""
+    part = state.changes.parts.get(fact.id, "") if state.changes else ""
+    return statement("" if part or not state.bears_claim(fact) else fact.claim, part or fact.quote)
 
 
 def _news(state: SessionState) -> News | None:

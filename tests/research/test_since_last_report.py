@@ -45,6 +45,9 @@ from pipeline.vault.read_model import card_of
 from tests.commanding import said, workspace_in
 from tests.fakes import START, A, FakeReasoner, Journal, MemoryStore, Ticks, context_for, done_search, step_context_for
 from tests.nights import bench, query, queue, sessions
+from tests.standin.fixtures import hosted
+from tests.standin.options import Options
+from tests.unattended import KEY
 from tests.vault.builders import Workplace
 
 SEA, LAND = "corpus:sea.md", "corpus:land.md"
@@ -350,8 +353,8 @@ def test_a_report_begins_with_what_is_new_since_the_last_and_says_in_one_line_th
     assert loud.index("[!abstract]") < loud.index("[!tip] New since")  # the answer stands first
     top = loud[loud.index("[!tip] New since") :].partition("\n## ")[0]
     assert "**New:** surveys found the harbour to be deep in its outer basin [" in top  # as it stands there
-    assert f"**Changed:** {after}" in top
-    assert f"It said before: “{before}”" in top
+    assert "**Changed:** The harbour is 15 metres deep at low tide. [" in top
+    assert "It said before: “The harbour is 12 metres deep at low tide.”" in top
     assert f"**Gone:** “{before.replace('12', '11')}” (" in top
     assert "\n  new: The harbour is 15 metres deep at low tide. (was “12 metres”)\n" in said(folder, "digest").out
     assert "**Sources that changed their text:**" in top
@@ -370,28 +373,47 @@ def harbour_of(folder: Path, **notes: str) -> Path:
     return folder
 
 
-def test_a_passage_that_lost_or_regained_a_part_has_changed_and_a_renamed_document_says_nothing_new(tmp_path: Path) -> None:
+def test_of_a_passage_the_sentences_alone_that_came_or_went_are_told_and_a_renamed_document_says_nothing_new(
+    tmp_path: Path,
+) -> None:
     deep, bought = "The harbour pump is six metres deep in the cellar.", "The harbour pump was bought by Otto."
     folder = harbour_of(tmp_path / "ws", pump=f"{deep}\n\n\n{bought}")
-    note = folder / "corpus" / "pump.md"
+    note, apart = folder / "corpus" / "pump.md", f"How deep the harbour is, {'the deep harbour tells ' * 30}Otto."
     whole = note.read_text()
     night(folder)
-    for text, after, before in ((f"# pump\n\n{bought}\n", bought, f"{deep} {bought}"), (whole, f"{deep} {bought}", bought)):
+    cut, split = f"# pump\n\n{bought}\n", whole.replace(bought, f"{apart}\n\n{bought}")
+    for text, told in ((cut, f"**Gone:** “{deep}” ("), (whole, f"**Now shown:** {deep} ["), (split, f"**New:** {apart} [")):
         note.write_text(text)
-        report = night(folder)
-        assert f"- **Changed:** {after} " in report
-        assert f"It said before: “{before}”" in report
-        assert not re.search(r"\*\*New:\*\*|as before", report)  # the only passage of both
-    assert said(folder, "digest").out.count("six metres deep") == 1
+        box = night(folder).partition("[!tip]")[2].partition("\n\n")[0]
+        assert told in box
+        assert not re.search(r"(New|Changed|Gone):\*\*.*bought by Otto", box)
+    assert "bought" not in said(folder, "digest").out
     note = note.rename(note.with_name("cellar.md"))
     renamed = night(folder)
     assert re.search(r"\[!tip\] Nothing new since .*: 1 passage as before", renamed)
     assert "could not be read" not in renamed
-    note.write_text(f"{whole}\n## Zebras\n\nZebras sleep at noon.\n")
+    note.write_text(f"{split}\n## Zebras\n\nZebras sleep at noon.\n")
     assert re.search(r"as before; cellar\.md in your documents changed in other places", night(folder))
     told = said(folder, "digest").out + (folder / "vault" / "Home.md").read_text()
     assert re.search(r": Changed in other places:\s+cellar.md\.\n(.|\n)*\]\] \(changed in other places: cellar\.md\)\n", told)
     assert "What changed" not in told
+
+
+def test_what_a_night_with_a_model_told_is_not_told_again_without_one(tmp_path: Path) -> None:
+    folder = workspace_in(tmp_path / "ws", RECURRING)
+    with hosted(Options()) as server:
+        settings = (
+            f'settings: {{reasoner: {{model: standin/model, base_url: "{server.openrouter_url}", key: STANDIN_API_KEY}}}}\n'
+        )
+        (folder / ".env").write_text(f"STANDIN_API_KEY={KEY}\n")
+        boxes = []
+        for model, number, depth in (("", 1, 11), (settings, 1, 11), (settings, 1, 15), ("", 2, 16)):
+            (folder / "queries.yaml").write_text(f"{model}queries:\n{RECURRING}")
+            note = folder / "corpus" / f"harbour-{number}.md"
+            note.write_text(note.read_text().replace(f"{10 + number} metres", f"{depth} metres"))
+            boxes.append(night(folder).partition("[!tip]")[2].partition("\n\n")[0])
+    assert ["15 metres" in box for box in boxes] == [False, False, True, False]
+    assert "16 metres deep at low tide. [" in boxes[3]
 
 
 def test_a_passage_left_out_because_it_was_called_wrong_and_the_one_in_its_place_are_named(tmp_path: Path) -> None:
