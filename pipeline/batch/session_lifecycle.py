@@ -55,10 +55,10 @@ async def new_session(
 def earlier_knowledge(store: EventStore, decision: Decision, *, of_passages: bool) -> EarlierSession | None:
     """Return what the last report of the same kind on the question, of passages or a model's, rests on; None if there is none.
 
-    What only the latest report cites is added to its sources, as it was then; what reports since told is added, and documents
-    that they said to be gone are not. If there is no report of that kind, it is the latest of the other.
+    What only the latest report cites is added to its sources, as it was then; what reports since told is added. If there is no
+    report of that kind, it is the latest of the other.
     """
-    name, latest, told, lost = decision.session, None, list[str](), set[str]()
+    name, latest, told = decision.session, None, list[str]()
     for _ in range(MOST_STEPS_BACK):
         if not name:
             break
@@ -75,11 +75,10 @@ def earlier_knowledge(store: EventStore, decision: Decision, *, of_passages: boo
             if found.of_passages == of_passages:
                 known = {source.url for source in found.sources}
                 more = [one for one in latest.sources if one.url in latest.cited and one.url not in known]
-                cited = dict.fromkeys(url for url in (*found.cited, *latest.cited) if url not in lost)
+                cited = dict.fromkeys((*found.cited, *latest.cited))
                 return found.model_copy(update={"sources": (*found.sources, *more), "cited": tuple(cited), "told": tuple(told)})
             if state.changes and outcome_of(state) != "not-found":
                 told += news_told(state, state.changes)
-                lost |= {one.url for one in state.changes.unread if one.is_lost}
         name = state.previous_session
     return latest
 

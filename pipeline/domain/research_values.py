@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -311,7 +311,7 @@ class EarlierSession(Value):
 
     ``of_passages``: its report was of passages, ``facts`` are these, and one is ``nearest``, by its id; older logs do not say it.
     ``quoted`` are the ids of facts of reports before it. ``told``: what reports since said to be new, or no longer
-    there, and the digests of the texts that they said to be changed.
+    there (of documents the addresses), and the digests of the texts that they said to be changed.
     """
 
     session: str
@@ -371,7 +371,7 @@ class Changes(Value):
     session: str
     since: str
     added: tuple[str, ...] = ()
-    parts: Mapping[str, str] = {}
+    parts: dict[str, str] = {}
     changed: tuple[FactChange, ...] = ()
     gone: tuple[Fact, ...] = ()
     sources: tuple[SourceChange, ...] = ()

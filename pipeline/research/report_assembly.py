@@ -228,11 +228,12 @@ def earlier_session(state: SessionState) -> v.EarlierSession:
 
 
 def news_told(state: SessionState, found: v.Changes) -> list[str]:
-    """Return what a session's report says to be new, or no longer there, and the digests of texts that it says to be changed."""
+    """Return what a report says to be new, or gone (of documents their addresses), and digests of texts said to be changed."""
     new = (state.facts[name] for name in (*news_of(state), *(one.after for one in found.changed)) if name in state.facts)
     lost = (*found.gone, *(one.before for one in found.changed))
     said = (*(fact.quote for fact in lost), *(found.parts.get(fact.id, fact.quote) for fact in new))
-    return [*said, *(one.said for one in found.changed), *(one.after for one in found.sources)]
+    gone = (one.url for one in found.unread if one.is_lost)
+    return [*said, *(one.said for one in found.changed), *(one.after for one in found.sources), *gone]
 
 
 def renamed(earlier: v.EarlierSession, state: SessionState) -> dict[str, str]:
@@ -321,6 +322,7 @@ def session_changes(
     alone = [fact for fact in was_said if fact.id not in after]
     replaced = {fact.id: said_instead(fact) for fact in alone if fact.url in now}
     is_told = [fact for fact in alone if not unsaid(replaced.get(fact.id) or lost[fact.id], told)]
+    read_again = [fact for fact in read_again if fact not in is_told]
     news = [fact for fact in was_said if fact not in is_told]
     changed = [fact for fact in news if fact.id in after or replaced.get(fact.id)]
     not_shown = [fact for fact in read_again if of_passages and unsaid(fact.quote, shown) == fact.quote]
@@ -349,12 +351,12 @@ def session_changes(
             if (page := state.pages.get(source.url)) and page.digest != source.digest and page.url in cited
             if page.digest not in earlier.told or page.url in {fact.url for fact in (*new, *news)}
         ),
-        unread=tuple(unread),
+        unread=tuple(one for one in unread if not (one.is_lost and one.url in earlier.told)),
         kept=0 if is_other_kind else len(read_again) - len(changed) - len(gone) - len(not_shown),
         not_shown=tuple(not_shown),
         now_shown=tuple(fact.id for fact in [*now_shown, *nearly] if of_passages),
         called_wrong=len(left_out),
-        other_nearest=of_passages and then is not None and not is_same,
+        other_nearest=of_passages and then is not None and then not in is_told and not is_same,
         first_of_kind=is_other_kind,
     )
 
