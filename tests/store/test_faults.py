@@ -14,6 +14,7 @@ from pipeline.errors import LogUnwritable, VersionConflict
 from pipeline.store.file_store import FileStore
 from pipeline.store.verification import verify
 from pipeline.system import files
+from tests.seeds import FULL, SEED
 from tests.store.faults import FaultyDisk
 from tests.store.samples import record, records
 
@@ -268,7 +269,7 @@ class Life:
         return record(version, run=f"run-{self._runs}", identity=f"e-{self._drafts}", note="x" * self._chance.randint(0, 60))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(60 * SEED, 60 * SEED + (60 if FULL else 20)))
 def test_on_a_bad_disk_every_acknowledged_event_stays_and_none_is_doubled(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
