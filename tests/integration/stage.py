@@ -27,7 +27,6 @@ from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.research_values import ResearchConfig
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.session_state import SessionState
-from pipeline.errors import ResearchError
 from pipeline.ports import EventStore, Page
 from pipeline.vault import build_vault
 from pipeline.wiring import run_context_and_note_ratings
@@ -68,10 +67,9 @@ def queue_text(standin: Standin, *, search: str = "brave", limits: str = "", que
 
 @dataclass
 class Ended:
-    """What a night left behind: its result, or the error that ended it; the store and its sessions; the log; the ledger."""
+    """What a night left behind: its result; the store and its sessions; the log; the ledger."""
 
-    result: BatchResult | None
-    error: ResearchError | None
+    result: BatchResult
     store: EventStore
     states: tuple[SessionState, ...]
     logged: list[logging.LogRecord]
@@ -90,8 +88,12 @@ class Ended:
 
     def events(self, session: str = "") -> list[EventBase]:
         """The events of one session (of the only one)."""
-        records = self.store.load(session or self.state.id)
-        return list(decode_all(record.data for record in records))
+        return events_of(self.store, session or self.state.id)
+
+
+def events_of(store: EventStore, *names: str) -> list[EventBase]:
+    """The events of these streams; of all sessions where none is named."""
+    return [event for name in names or store.ids("session") for event in decode_all(record.data for record in store.load(name))]
 
 
 class _SharedExtractor(Extractor):
@@ -163,16 +165,13 @@ class Stage:
             return config_for(query, settings, keys).model_copy(update=dict(config))
 
         factory = AdapterFactory(workspace, store, keys, self.extractor)
-        result, error = None, None
         try:
             night = batch_runner.Batch(store, workspace.queue, factory, config_of, context, spent_out=factory.spent_out)
             result = await night.work(due_queries.decide(workspace.queue, read_all(store), context.now()))
-        except ResearchError as raised:
-            error = raised
         finally:
             await factory.aclose()
         states = tuple(ResearchSession.open(store, name).state for name in store.ids("session"))
-        return Ended(result, error, store, states, logged, factory._night)
+        return Ended(result, store, states, logged, factory._night)
 
 
 def _real_timer(loop: SkippingLoop, seconds: float, task: asyncio.Future[Any]) -> Any:

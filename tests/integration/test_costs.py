@@ -33,10 +33,9 @@ def assert_within(ended: Ended, stage: Stage, cap_usd: float) -> None:
 
 def left_open(ended: Ended) -> set[str]:
     """The sessions that the night's cap kept from any fact: they go on another night."""
-    entries = ended.result.ended if ended.result else ()
-    found = {entry.session for entry in entries if (entry.status, entry.cause) == ("interrupted", "cap")}
+    found = {entry.session for entry in ended.result.ended if (entry.status, entry.cause) == ("interrupted", "cap")}
     assert not any(state.facts or state.ended for state in ended.states if state.id in found)
-    return found | {entry.session for entry in entries if (entry.status, entry.cause) == ("interrupted", "outage")}
+    return found | {entry.session for entry in ended.result.ended if (entry.status, entry.cause) == ("interrupted", "outage")}
 
 
 @pytest.mark.parametrize("cap", [0.001, 0.05, 0.1])
@@ -63,7 +62,6 @@ def test_a_query_s_budget_holds_and_a_question_for_which_nothing_is_found_within
     text = queue_text(stage.standin, queries=queries(f", budget_usd: {cap}"), limits="concurrency: 16")
     ended = stage.night(tmp_path, text, config=WIDE)
     assert_charged(ended, stage.standin.log, exactly=True)
-    assert ended.result is not None
     assert len(left_open(ended)) == len(SUBJECTS)
     assert all("`budget_usd`" in event.reason for event in ended.result.ended)
     assert all(bool(state.spent.calls) == (cap == 0.1) for state in ended.states)

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import Answered, CallSent, EventBase, PageRead, SearchCompleted, StepFailed
 from pipeline.domain.research_values import Cost
 from pipeline.domain.session import ResearchSession
@@ -22,7 +21,7 @@ from pipeline.ops.citation_audit import check
 from pipeline.search.providers import Brave
 from pipeline.store.file_store import FileStore
 from tests.forking import PATIENCE_S, Command
-from tests.integration.stage import KEYS, queue_text
+from tests.integration.stage import KEYS, events_of, queue_text
 from tests.integration.verdicts import account_of, assert_cited
 from tests.seeds import FULL, SEED
 from tests.standin.fixtures import hosted
@@ -65,10 +64,8 @@ class Night:
             self.lost += sum(name_of(hit) not in known for hit in self.standin.log.hits[before:])
         return one.code == 0
 
-    def events(self, session: str = "") -> list[EventBase]:
-        store = FileStore(self.folder / "events")
-        names = [session] if session else store.ids("session")
-        return [event for name in names for event in decode_all(record.data for record in store.load(name))]
+    def events(self, *sessions: str) -> list[EventBase]:
+        return events_of(FileStore(self.folder / "events"), *sessions)
 
     def costs(self) -> list[Cost]:
         """What the sessions say that they cost."""

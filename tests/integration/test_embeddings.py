@@ -10,11 +10,11 @@ import pytest
 from pipeline.domain.events import night_events as n
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events import talk_events as t
-from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
 from pipeline.store.file_store import FileStore
 from tests.commanding import said, workspace_in
 from tests.embedding_server import Stage, serving
+from tests.integration.stage import events_of
 
 QUERIES = "  - {query: How deep is the harbour at low tide?, id: deep, mode: fast}\n"
 
@@ -26,11 +26,10 @@ def workspace(folder: Path, url: str, more: str = "") -> Path:
     return place
 
 
-def events_of(folder: Path, *kinds: str) -> list[EventBase]:
+def events_in(folder: Path, *kinds: str) -> list[EventBase]:
     store = FileStore(folder / "events")
     names = [*store.ids("session"), *(name for name in store.marks() if name.startswith("batch-")), *store.ids("talk")]
-    found = (event for name in names for event in decode_all(record.data for record in store.load(name)))
-    return [event for event in found if event.type in kinds]
+    return [event for event in events_of(store, *names) if event.type in kinds]
 
 
 @pytest.fixture
@@ -46,16 +45,16 @@ def test_a_run_asks_for_the_vectors_of_the_passages_first_and_their_cost_is_in_t
     first = said(folder, "run")
     assert first.code == 0
     assert "2 more passages can be found by meaning (tiny)" in first.err
-    (embedded,) = events_of(folder, "passages.embedded")
+    (embedded,) = events_in(folder, "passages.embedded")
     assert isinstance(embedded, n.PassagesEmbedded)
     assert (embedded.passages, embedded.left, embedded.tokens > 0) == (2, 0, True)
-    (end,) = [event for event in events_of(folder, "batch.ended") if isinstance(event, n.BatchEnded)]
-    sessions = sum(event.cost.usd for event in events_of(folder, "query.ended") if isinstance(event, n.QueryEnded))
+    (end,) = [event for event in events_in(folder, "batch.ended") if isinstance(event, n.BatchEnded)]
+    sessions = sum(event.cost.usd for event in events_in(folder, "query.ended") if isinstance(event, n.QueryEnded))
     assert end.cost.usd == pytest.approx(embedded.cost.usd + sessions)
     assert embedded.cost.usd > 0
-    (survey,) = [event for event in events_of(folder, "topic.surveyed") if isinstance(event, e.TopicSurveyed)]
+    (survey,) = [event for event in events_in(folder, "topic.surveyed") if isinstance(event, e.TopicSurveyed)]
     assert 0 < survey.cost.usd == survey.cost.assumed_usd  # a key, and no price
-    assert len(events_of(folder, "call.sent")) > 0  # what is paid for is announced
+    assert len(events_in(folder, "call.sent")) > 0  # what is paid for is announced
     assert all("a-key-of-some-length" not in path.read_text("utf-8", "replace") for path in folder.rglob("*.jsonl"))
     assert {head["authorization"] for head in stage.headers} == {"Bearer a-key-of-some-length"}
 
@@ -66,7 +65,7 @@ def test_a_server_that_is_down_is_reported_also_when_quiet_and_the_report_is_wri
     result = said(folder, "-q", "run")
     assert result.code == 0
     assert "searched by words alone, not by meaning" in result.err
-    (embedded,) = events_of(folder, "passages.embedded")
+    (embedded,) = events_in(folder, "passages.embedded")
     assert isinstance(embedded, n.PassagesEmbedded)
     assert "no connection" in embedded.failed
     (report,) = (folder / "vault" / "reports").rglob("*.md")
@@ -77,7 +76,7 @@ def test_a_server_that_dies_in_the_middle_ends_nothing(stage: Stage, tmp_path: P
     folder = workspace(tmp_path / "w", stage.url)
     stage.answer = lambda texts: None if any(text.startswith("Harbour") for text in texts) or len(stage.asked) < 2 else (500, {})
     assert said(folder, "run").code == 0
-    failed = [event.failed for event in events_of(folder, "topic.surveyed", "search.completed")]  # type: ignore[attr-defined]
+    failed = [event.failed for event in events_in(folder, "topic.surveyed", "search.completed")]  # type: ignore[attr-defined]
     assert all(side.origin == "embeddings" for sides in failed for side in sides)
     assert any(failed)
 
@@ -92,5 +91,5 @@ def test_ask_finds_by_meaning_records_the_cost_and_goes_on_without(stage: Stage,
     (turn,) = json.loads(said(folder, "--json", "ask", "--all", "Where do ships wait at night?").out)["turns"]
     assert turn["found"]
     assert "no such key" in turn["without_meaning"][0]
-    found = [event for event in events_of(folder, "passages.found") if isinstance(event, t.PassagesFound)]
+    found = [event for event in events_in(folder, "passages.found") if isinstance(event, t.PassagesFound)]
     assert [bool(event.failed) for event in found] == [False, True]

@@ -61,7 +61,6 @@ def test_a_lost_call_is_shown_apart_everywhere(stage: Stage, tmp_path: Path) -> 
     for kind in ("reports", "sessions", "nights"):
         (note,) = ended.notes(tmp_path, kind)
         assert "not accounted for (about" in note, kind
-    assert ended.result is not None
     (entry,) = ended.result.ended
     assert (entry.cost.assumed_usd, entry.cost.expected_usd) == (cost.assumed_usd, cost.expected_usd)
 
@@ -72,11 +71,9 @@ def test_an_absurd_bill_ends_the_run_and_is_not_taken_for_the_truth(stage: Stage
     stage.standin.fault("chat", f"field_set:usage={whole}", calls={4})
     two = "  - {query: 'How do heat pumps behave?', id: a}\n  - {query: 'How do kilns behave?', id: b}\n"
     ended = stage.night(tmp_path, queue_text(stage.standin, queries=two), config=SMALL)
-    assert ended.result is not None
     assert ended.result.exit_code == 4
     assert any("absurd" in event.reason for event in ended.result.ended)
     assert sum(state.spent.usd for state in ended.states) < 1
     stage.standin.clear()
     again = stage.night(tmp_path, queue_text(stage.standin, queries=two), store=ended.store, config=SMALL)
-    assert again.result is not None
     assert again.result.counts["failed"] == 0

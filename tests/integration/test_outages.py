@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -31,8 +32,6 @@ def statuses(ended: Ended) -> list[str]:
 
 def assert_left_open(ended: Ended) -> None:
     """Nothing failed, what is not done is open or was not begun, and the exit code says that work remains."""
-    assert ended.error is None
-    assert ended.result is not None
     assert tracebacks(ended.logged) == []
     assert ended.result.counts["failed"] == 0
     assert "failed" not in statuses(ended)
@@ -53,7 +52,6 @@ def test_an_outage_at_any_time_leaves_questions_open_and_the_next_run_finishes_t
     assert len([hit for hit in stage.standin.log.of(route) if hit.fault != "ok"]) <= MOST_A_QUESTION * TOPICS
     stage.standin.clear()
     again = stage.night(tmp_path, text, store=ended.store, config=SMALL)
-    assert again.result is not None
     assert again.result.exit_code == 0
     assert statuses(again) == ["complete"] * TOPICS
 
@@ -63,7 +61,6 @@ def test_an_outage_at_any_time_leaves_questions_open_and_the_next_run_finishes_t
 def test_a_short_outage_is_waited_for_in_the_same_run(stage: Stage, tmp_path: Path, verbs: str, first: int) -> None:
     stage.standin.fault("chat", verbs, calls=range(first, first + 5))
     ended = stage.night(tmp_path, queue_text(stage.standin, queries=QUESTIONS), config=SMALL)
-    assert ended.result is not None
     assert (ended.result.counts["done"], ended.result.exit_code) == (TOPICS, 0)
 
 
@@ -74,7 +71,6 @@ def test_a_server_that_refuses_connections_costs_two_tries_in_all_and_no_questio
     assert_left_open(ended)
     assert len(stage.standin.log.of("brave")) <= 4  # the sessions that began side by side; no other was begun
     again = stage.night(tmp_path, good, store=ended.store, config=SMALL)
-    assert again.result is not None
     assert again.result.counts["done"] == TOPICS
 
 
@@ -82,7 +78,6 @@ def test_queries_that_do_not_need_the_dead_service_are_researched_all_the_same(s
     stage.standin.fault("brave", "status:503")
     queries = f"  - {{query: 'How do heat pumps behave?', id: a}}\n  - {{query: '{QUESTION}', id: b, search: [wikipedia]}}\n"
     ended = stage.night(tmp_path, queue_text(stage.standin, queries=queries), config=SMALL)
-    assert ended.result is not None
     assert {event.query_id: (event.status, event.cause) for event in ended.result.ended} == {
         "a": ("interrupted", "outage"),
         "b": ("complete", ""),
@@ -93,7 +88,6 @@ def test_queries_that_do_not_need_the_dead_service_are_researched_all_the_same(s
 def test_pages_that_cannot_be_read_are_no_outage(stage: Stage, tmp_path: Path) -> None:
     stage.standin.fault("pages", "status:503")
     ended = stage.night(tmp_path, queue_text(stage.standin), config=SMALL)
-    assert ended.result is not None
     assert [event.cause for event in ended.result.ended] == [""]
 
 
@@ -106,34 +100,26 @@ def changes(ended: Ended) -> list[tuple[str, tuple[str, ...]]]:
     ("before", "after", "change"),
     [
         ("model: openai/gpt-5.2", "model: acme/new", ("acme/new", ("brave",))),
-        ("search: [brave]", "search: [wikipedia]", ("openai/gpt-5.2", ("wikipedia",))),
-        ("search: [brave]", "search: [wikipedia, brave]", None),
+        (r"search: \[brave]", "search: [wikipedia]", ("openai/gpt-5.2", ("wikipedia",))),
+        (r"search: \[brave]", "search: [wikipedia, brave]", None),
         ("limits: {}", "query_limits: {cost_usd: 3}", ("openai/gpt-5.2", ("brave",))),
+        ("reasoner: {.*}", "reasoner: extractive", ("extractive", ("brave",))),
     ],
 )
-def test_an_interrupted_session_goes_on_under_the_settings_of_the_next_run(
+def test_an_interrupted_session_goes_on_under_the_settings_of_the_next_run_also_without_its_model(
     stage: Stage, tmp_path: Path, before: str, after: str, change: tuple[str, tuple[str, ...]] | None
 ) -> None:
     stage.standin.fault("chat", "status:503", calls=range(3, 1_000))
     text = queue_text(stage.standin)
     first = stage.night(tmp_path, text, config=SMALL)
     assert not first.state.ended
-    new = text.replace(before, after)
+    new = re.sub(before, after, text)
     stage.standin.reset()
     again = stage.night(tmp_path, new, store=first.store, config=SMALL)
     assert again.state.status == "complete"
+    assert (stage.standin.log.of("chat") == ()) == ("extractive" in after)
     assert changes(again) == ([change] if change else [])
     assert again.state.config.budget_usd == (3 if "cost_usd" in after else None)
-
-
-def test_a_session_whose_model_is_gone_goes_on_without_one(stage: Stage, tmp_path: Path) -> None:
-    stage.standin.fault("chat", "status:503", calls=range(3, 1_000))
-    text = queue_text(stage.standin)
-    first = stage.night(tmp_path, text, config=SMALL)
-    new = "\n".join("  reasoner: extractive" if "reasoner:" in line else line for line in text.splitlines())
-    again = stage.night(tmp_path, new, store=first.store, config=SMALL)
-    assert again.state.status == "complete"
-    assert changes(again) == [("extractive", ("brave",))]
 
 
 def test_a_session_with_other_searches_than_the_settings_is_not_asked_again_and_again_in_an_outage(
@@ -144,6 +130,5 @@ def test_a_session_with_other_searches_than_the_settings_is_not_asked_again_and_
     first = stage.night(tmp_path, text, config=SMALL)
     asked = len(stage.standin.log.of("brave"))
     again = stage.night(tmp_path, text.replace("search: [brave]", "search: [wikipedia, brave]"), store=first.store, config=SMALL)
-    assert again.result is not None
     assert [(event.status, event.cause) for event in again.result.ended] == [("interrupted", "outage")]
     assert len(stage.standin.log.of("brave")) <= asked + MOST_A_QUESTION

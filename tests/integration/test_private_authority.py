@@ -9,10 +9,9 @@ from pathlib import Path
 import trustme
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.json_codec import decode_all
 from pipeline.store.file_store import FileStore
 from tests.forking import Command
-from tests.integration.stage import KEYS, queue_text
+from tests.integration.stage import KEYS, events_of, queue_text
 from tests.net.test_proxies import proxy_before
 from tests.standin.fixtures import hosted
 
@@ -41,7 +40,6 @@ def test_a_run_reaches_its_model_and_its_search_through_the_proxy_and_its_pages_
         queue = queue.replace(standin.openrouter_url, f"https://{MODEL}/api/v1")
         (folder / "queries.yaml").write_text(queue.replace(f'brave: "{standin.base_url}"', f'brave: "https://{SEARCH}"'))
         assert asyncio.run(scenario(standin.state.port)) == {MODEL, SEARCH}
-    store = FileStore(folder / "events")
-    events = [event for name in store.ids("session") for event in decode_all(record.data for record in store.load(name))]
+    events = events_of(FileStore(folder / "events"))
     assert any(isinstance(event, e.ResearchCompleted) for event in events)
     assert any(isinstance(event, e.PageRead) for event in events)

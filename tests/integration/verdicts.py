@@ -22,8 +22,6 @@ KNOWN_ERRORS = {
 
 def assert_correct_or_honest(ended: Ended, services: Iterable[str]) -> None:
     """A report that holds, or a failure that names one of the services; and nothing that nobody expected."""
-    assert ended.error is None, ended.error
-    assert ended.result is not None
     assert tracebacks(ended.logged) == []
     for state, entry in zip(sorted(ended.states, key=by_query), sorted(ended.result.ended, key=by_query), strict=True):
         wrong = [event for event in ended.events(state.id) if isinstance(event, StepFailed) and event.error not in KNOWN_ERRORS]

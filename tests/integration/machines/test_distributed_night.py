@@ -13,13 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import CallSent
 from pipeline.search.providers import Brave
 from pipeline.wiring.store_adapters import store_of
 from tests.commanding import said, workspace_in
 from tests.forking import PATIENCE_S, Command
-from tests.integration.stage import KEYS, queue_text
+from tests.integration.stage import KEYS, events_of, queue_text
 from tests.standin.fixtures import hosted
 from tests.standin.options import Options
 
@@ -156,8 +155,7 @@ def test_the_night_s_cap_holds_over_all_workers_and_killed_runs(folders: dict[st
                 run.send(signal.SIGKILL)
                 run.ended()
         charged = standin.log.charged().usd + Brave.price * len(standin.log.of("brave"))
-    store = store_of(folders["run"])
-    events = [event for name in store.ids("session") for event in decode_all(record.data for record in store.load(name))]
+    events = events_of(store_of(folders["run"]))
     worst = max((event.worst.usd for event in events if isinstance(event, CallSent)), default=0.0)
     assert 0 < worst < cap
     assert 0 < charged <= cap + 2 * worst
