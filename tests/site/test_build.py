@@ -244,18 +244,6 @@ CUTS: tuple[tuple[object, str, Callable[..., Any]], ...] = (
 )
 
 
-def _cut_off(scratch: Scratch, number: int) -> None:
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(*CUTS[number])
-        with pytest.raises(KeyboardInterrupt):
-            scratch.build()
-
-
-def _seen(scratch: Scratch) -> dict[str, bytes]:
-    """The site without what a build that was cut off had not put in place yet."""
-    return {path: data for path, data in scratch.files().items() if not path.rpartition("/")[2].startswith(".")}
-
-
 _TEXTS = ["x", "[[a]] and [[b|B]]", "![[c]]", "# Other\n\n#tag/one", "> “q”\n\n^q-1", "[[a#^q-1|¹]]", "![[p.svg]]", "one two"]
 _NAMES = ["a.md", "b.md", "sub/c.md", "sub/a.md", "Home.md", "zoo.md", "p.svg"]
 _STEPS = st.lists(
@@ -284,9 +272,14 @@ def test_whatever_changed_and_was_cut_off_before_the_site_is_the_same_as_made_fr
             scratch.build()
         else:
             scratch.write("own.md", f"Own, {turn}.")
-            _cut_off(scratch, cut)
+            with pytest.MonkeyPatch.context() as monkeypatch:
+                monkeypatch.setattr(*CUTS[cut])
+                with pytest.raises(KeyboardInterrupt):
+                    scratch.build()
     scratch.build()
-    assert _seen(scratch) == cold(scratch, scratch.folder / "other")
+    # what a build that was cut off had not put in place yet is not of the site
+    seen = {path: data for path, data in scratch.files().items() if not path.rpartition("/")[2].startswith(".")}
+    assert seen == cold(scratch, scratch.folder / "other")
 
 
 def test_a_file_that_is_not_what_it_seems_is_made_again_when_it_is_to_change(

@@ -77,12 +77,9 @@ def test_no_page_acts_or_fetches_and_addresses_lead_to_the_web_to_mail_or_into_t
             assert not address.startswith(("//", "\\")), (path, address)
 
 
-def test_the_feed_and_the_map_stay_well_formed(site: Scratch) -> None:
+def test_the_feed_and_the_map_stay_well_formed_and_the_index_is_text_and_nothing_else(site: Scratch) -> None:
     for path in ("feed.xml", "sitemap.xml"):
         ElementTree.fromstring(site.files()[path])  # noqa: S314 - our own
-
-
-def test_the_index_is_text_and_nothing_else(site: Scratch) -> None:
     for path, data in site.files().items():
         if path.startswith("search/") and path.endswith(".js"):
             call, _, rest = data.decode("ascii").partition(",")

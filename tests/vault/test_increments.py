@@ -151,9 +151,7 @@ def _check(place: Workplace) -> tuple[str, ...]:
     return (*report.written, *report.removed, *report.problems)
 
 
-def test_check_tells_what_would_differ_and_writes_nothing_and_a_build_makes_that_note_alone_again(
-    place: Workplace,
-) -> None:
+def test_check_tells_what_would_differ_and_writes_nothing_and_a_build_makes_that_note_alone_again(place: Workplace) -> None:
     assert _check(place) == ()
     note = place.note("sources/")
     data, stat, path = note.read_bytes(), note.stat(), note.relative_to(place.vault).as_posix()

@@ -217,12 +217,11 @@ class Walker(Workplace):
         whole = self.build("check")
         assert whole.written == whole.removed == (), f"a build of everything differs: {whole.written} {whole.removed}"
         files = self.files()
-        apart = (path for path, data in files.items() if b"<<<<<<< " in data and _SPOILT not in data)  # what is unreadable waits
-        marked = [path for path in apart if not path.startswith("attic/")]
+        shown = {path: data for path, data in files.items() if not path.startswith("attic/")}
+        marked = [path for path, data in shown.items() if b"<<<<<<< " in data and _SPOILT not in data]  # what is unreadable waits
         assert marked == [], "conflict marks"
         notes = {note.path: note.id for note in notes_in(self.root / "events" / "local") if note.path}
-        shown = (data for path, data in files.items() if not path.startswith("attic/"))
-        ids = Counter(found[1] for data in shown if (found := re.search(rb'(?m)^id: "?([^"\n]+)', data)))
+        ids = Counter(found[1] for data in shown.values() if (found := re.search(rb'(?m)^id: "?([^"\n]+)', data)))
         doubled_ids = [name for name, number in ids.items() if number > 1]
         assert doubled_ids == [], f"doubled: {doubled_ids}"
         strange = {name.decode() for name in ids} ^ set(notes.values())
@@ -232,7 +231,7 @@ class Walker(Workplace):
         for path, data in files.items():
             doubled = [word for word, number in Counter(_WORD.findall(data)).items() if number > 1]
             assert doubled == [], f"doubled in {path}: {doubled}"
-        texts = {path: data.decode("utf-8", "replace") for path, data in files.items() if not path.startswith("attic/")}
+        texts = {path: data.decode("utf-8", "replace") for path, data in shown.items()}
         spoilt = {path.removesuffix(".md") for path, data in files.items() if _SPOILT in data}  # they are as they were
         # A deleted note that a merge brought back stays until the report that takes over its words can be read.
         waiting = read_decisions(self.store).hidden if spoilt else set()

@@ -24,10 +24,9 @@ HERE = Path(__file__).parent
 NIGHTS = 16
 
 
-def topics() -> list[dict[str, Any]]:
-    """Return the topics: slug, date, tags, title, five sentences."""
-    found: list[dict[str, Any]] = yaml.safe_load((HERE / "topics.yaml").read_text("utf-8"))
-    return found
+def topics() -> Any:
+    """Return the topics, a list of dictionaries: slug, date, tags, title, five sentences."""
+    return yaml.safe_load((HERE / "topics.yaml").read_text("utf-8"))
 
 
 def notes() -> Iterator[tuple[str, str]]:

@@ -118,9 +118,7 @@ def test_a_night_whose_run_is_killed_for_good_goes_on_and_is_built_by_a_worker_t
     assert said(folders["run"], "verify").code == 0
 
 
-def test_a_worker_begins_and_builds_the_night_by_its_schedule_and_the_dashboard_shows_the_queue(
-    folders: dict[str, Path],
-) -> None:
+def test_a_worker_begins_and_builds_the_night_by_its_schedule_and_the_dashboard_shows_the_queue(folders: dict[str, Path]) -> None:
     last_run = folders["north"] / "events" / "local" / "last-run.json"
     each_second = ("--schedule", "* * * * * *")  # the sixth field
     with begun(folders["north"], "north", "work", "--builds", *each_second) as working:
