@@ -21,7 +21,7 @@ from pipeline.documents.extractor import Extractor
 from pipeline.search import passage_search
 from pipeline.wiring import session_adapters
 from tests.postgres_server import postgres_server, postgres_store_url, postgres_url
-from tests.seeds import SEED
+from tests.seeds import FULL, SEED
 
 __all__ = ["postgres_server", "postgres_store_url", "postgres_url"]  # fixtures of all tests
 
@@ -31,7 +31,7 @@ LONG = {"test_distributed_night.py", "test_deaths.py", "test_unattended.py", "te
 LONG |= {"test_branches.py", "test_night_told.py", "test_odd_paths.py", "test_walks.py", "test_mcp_server.py", "test_killing.py"}
 
 
-settings.register_profile("suite", deadline=None)  # no test asserts a time
+settings.register_profile("suite", deadline=None, max_examples=100 if FULL else 50)  # no test asserts a time
 settings.load_profile("suite")
 
 

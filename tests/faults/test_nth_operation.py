@@ -1,7 +1,7 @@
 """One file operation of a night or of a command fails; then it is asked for again.
 
 Every place in the program that writes in a night meets a fault every third day, on an operation that the day's seed draws; of
-other commands 16 operations a day do. With ``SUITE=full`` all places do. ``python -m bench.faults`` lets each operation fail in
+other commands ten operations a day do. With ``SUITE=full`` all places do. ``python -m bench.faults`` lets each operation fail in
 each way.
 """
 
@@ -158,7 +158,7 @@ def test_whichever_operation_fails_nothing_is_lost_and_the_next_try_puts_it_righ
     assert len(set(system.places)) > 20
     chance, broke = Random(SEED), {}
     tried = list(drawn(system.places, chance))
-    some = tried if FULL else tried[SEED % 3 :: 3] if name == "night" else chance.sample(tried, min(16, len(tried)))
+    some = tried if FULL else tried[SEED % 3 :: 3] if name == "night" else chance.sample(tried, min(10, len(tried)))
     for at, fault in some:
         _, wrong = done(one, tmp_path / "workspace", at, fault)
         shutil.rmtree(tmp_path / "workspace")
