@@ -45,9 +45,6 @@ from pipeline.vault.read_model import card_of
 from tests.commanding import said, workspace_in
 from tests.fakes import START, A, FakeReasoner, Journal, MemoryStore, Ticks, context_for, done_search, step_context_for
 from tests.nights import bench, query, queue, sessions
-from tests.standin.fixtures import hosted
-from tests.standin.options import Options
-from tests.unattended import KEY
 from tests.vault.builders import Workplace
 
 SEA, LAND = "corpus:sea.md", "corpus:land.md"
@@ -397,23 +394,6 @@ def test_of_a_passage_the_sentences_alone_that_came_or_went_are_told_and_a_renam
     told = said(folder, "digest").out + (folder / "vault" / "Home.md").read_text()
     assert re.search(r": Changed in other places:\s+cellar.md\.\n(.|\n)*\]\] \(changed in other places: cellar\.md\)\n", told)
     assert "What changed" not in told
-
-
-def test_what_a_night_with_a_model_told_is_not_told_again_without_one(tmp_path: Path) -> None:
-    folder = workspace_in(tmp_path / "ws", RECURRING)
-    with hosted(Options()) as server:
-        settings = (
-            f'settings: {{reasoner: {{model: standin/model, base_url: "{server.openrouter_url}", key: STANDIN_API_KEY}}}}\n'
-        )
-        (folder / ".env").write_text(f"STANDIN_API_KEY={KEY}\n")
-        boxes = []
-        for model, number, depth in (("", 1, 11), (settings, 1, 11), (settings, 1, 15), ("", 2, 16)):
-            (folder / "queries.yaml").write_text(f"{model}queries:\n{RECURRING}")
-            note = folder / "corpus" / f"harbour-{number}.md"
-            note.write_text(note.read_text().replace(f"{10 + number} metres", f"{depth} metres"))
-            boxes.append(night(folder).partition("[!tip]")[2].partition("\n\n")[0])
-    assert ["15 metres" in box for box in boxes] == [False, False, True, False]
-    assert "16 metres deep at low tide. [" in boxes[3]
 
 
 def test_a_passage_left_out_because_it_was_called_wrong_and_the_one_in_its_place_are_named(tmp_path: Path) -> None:

@@ -256,16 +256,6 @@ def test_brave_hits_are_plain_text_under_canonical_addresses_and_each_search_has
     assert (len(bench.asked.url.params["q"].split()), bench.asked.url.params["count"]) == (50, "20")
 
 
-def test_a_wrong_key_is_tried_once_however_many_searches_wait() -> None:
-    bench = Bench(made("brave"), lambda: reply(brave_error("SUBSCRIPTION_TOKEN_INVALID"), 422))
-
-    async def all_at_once() -> list[Any]:
-        return await asyncio.gather(*(bench.search.search(str(n), 5) for n in range(8)), return_exceptions=True)
-
-    assert {type(found) for found in asyncio.run(all_at_once())} == {ProviderRefused}
-    assert bench.hits == 1
-
-
 def paid(bench: Bench, budget: Budget) -> Cost:
     """What a search that is charged to a budget says that it cost."""
 
