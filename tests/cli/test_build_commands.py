@@ -17,7 +17,7 @@ import pytest
 
 from pipeline.config import workspace_starter
 from pipeline.text.cleaning import digest_of
-from tests.commanding import said, workspace_in
+from tests.commanding import said
 
 LONG_S = 40.0
 QUEUE = "settings:\n  site_url: https://example.org/r\nqueries:\n  - Is it so?\n"
@@ -134,14 +134,6 @@ def test_notes_name_the_readers_own_file_by_its_whole_path_only_where_they_do_no
 
 
 # ---- after a loss ----
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A workspace after a run."""
-    folder = workspace_in(tmp_path / "ws", "  - {query: How deep is the harbour?, id: harbour, mode: fast}\n")
-    assert said(folder, "-q", "run").code == 0
-    return folder
 
 
 def test_an_untouched_note_is_not_set_aside_after_a_repair(folder: Path) -> None:

@@ -10,15 +10,7 @@ from unittest import mock
 import pytest
 
 from pipeline.wiring import run_context_and_note_ratings
-from tests.commanding import said, workspace_in
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A workspace after a run."""
-    folder = workspace_in(tmp_path / "ws", "  - {query: How deep is the harbour?, id: harbour, mode: fast}\n")
-    assert said(folder, "-q", "run").code == 0
-    return folder
+from tests.commanding import said
 
 
 def notes(folder: Path, room: str) -> list[Path]:

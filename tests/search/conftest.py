@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,3 +12,10 @@ from tests.embedding_server import Stage, serving
 def stage() -> Iterator[Stage]:
     with serving() as stage:
         yield stage
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    return folder

@@ -24,13 +24,6 @@ from tests.embedding_server import Stage, serving
 WORDS = "Filler words that say nothing of note stand here so that a section is long enough to be one of its own. " * 4
 
 
-@pytest.fixture
-def docs(tmp_path: Path) -> Path:
-    folder = tmp_path / "docs"
-    folder.mkdir()
-    return folder
-
-
 def corpus(docs: Path) -> PassageSearch:
     return PassageSearch(docs.parent / "local" / "passages.sqlite", docs)
 

@@ -8,17 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from pipeline.ports import SearchResult
 from pipeline.search.passage_search import PassageSearch
-
-
-@pytest.fixture
-def docs(tmp_path: Path) -> Path:
-    folder = tmp_path / "docs"
-    folder.mkdir()
-    return folder
 
 
 def searched(docs: Path, query: str, limit: int = 10) -> SearchResult:
