@@ -46,6 +46,11 @@ def workspace_in(folder: Path, queries: str) -> Path:
     return folder
 
 
+def actions(folder: Path) -> dict[str, str]:
+    """What a night would do with each question of the queue, by the question's id."""
+    return {query["id"]: query["action"] for query in json.loads(said(folder, "--json", "list").out)["queries"]}
+
+
 def last_run(folder: Path) -> dict[str, Any]:
     """What the workspace remembers of its last run."""
     found: dict[str, Any] = json.loads((folder / "events" / "local" / "last-run.json").read_text())

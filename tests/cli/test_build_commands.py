@@ -201,7 +201,10 @@ def test_an_edited_template_is_listed_and_a_missing_one_copied(tmp_path: Path) -
     )
 
 
-def test_a_build_replaces_templates_of_an_earlier_version_that_no_longer_fit_and_that_nobody_edited(tmp_path: Path) -> None:
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_build_replaces_templates_of_an_earlier_version_that_no_longer_fit_and_keeps_a_copy_of_an_edited_one(
+    tmp_path: Path, edited: bool
+) -> None:
     assert said(tmp_path, "init").code == 0
     home, record = tmp_path / "templates" / "vault" / "home.md.j2", tmp_path / "templates" / ".shipped.json"
     now = home.read_bytes()
@@ -209,7 +212,9 @@ def test_a_build_replaces_templates_of_an_earlier_version_that_no_longer_fit_and
     failed = said(tmp_path, "build")
     assert (failed.code, "home.md.j2, line 1" in failed.err) == (2, True)
     shipped = json.loads(record.read_text())
-    record.write_text(json.dumps({**shipped, "vault/home.md.j2": digest_of(home.read_bytes())}))
+    record.write_text(json.dumps({**shipped, "vault/home.md.j2": "0" * 64 if edited else digest_of(home.read_bytes())}))
     assert said(tmp_path, "build").code == 0
     assert home.read_bytes() == now
+    copies = [path.read_text() for path in (tmp_path / "templates" / "replaced").rglob("*.j2")]
+    assert copies == ["# {{ what_is_no_longer_there }}\n"] * edited
     assert (tmp_path / "vault" / "Home.md").is_file()

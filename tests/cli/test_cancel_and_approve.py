@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.system.process_lock import Lock
-from tests.commanding import said, workspace_in
+from tests.commanding import actions, said, workspace_in
 
 HARBOUR = "  - {query: How deep is the harbour?, id: harbour, approve: plan}\n"
 SHIPS = "  - {query: Where do ships wait at night?, id: ships, mode: fast}\n"
@@ -22,11 +22,6 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def action(folder: Path, name: str = "harbour") -> str:
-    listed = json.loads(said(folder, "--json", "list").out)["queries"]
-    return next(str(query["action"]) for query in listed if query["id"] == name)
-
-
 def test_a_plan_that_waits_is_shown_with_its_questions(folder: Path) -> None:
     told = said(folder, "show", "harbour").out
     assert "its plan waits for approval; research approve harbour" in told
@@ -38,21 +33,22 @@ def test_a_plan_that_waits_is_shown_with_its_questions(folder: Path) -> None:
 
 
 def test_an_approved_plan_is_carried_out_by_the_next_run(folder: Path) -> None:
-    assert action(folder) == "waiting"
+    assert actions(folder)["harbour"] == "waiting"
     assert said(folder, "run").out.splitlines()[:2] == [
         "nothing to do",
         "  harbour: waiting: its plan waits for approval: research approve harbour",
     ]
     assert said(folder, "approve", "harbour").code == 0
-    assert action(folder) == "resume"
+    assert actions(folder)["harbour"] == "resume"
     assert said(folder, "run").code == 0
-    assert action(folder) == "done"
+    assert actions(folder)["harbour"] == "done"
     shown = json.loads(said(folder, "--json", "show", "harbour").out)
     assert not shown["waiting_for_approval"]
 
 
 def test_the_plan_as_it_is_shown_can_be_edited_and_given_back(folder: Path) -> None:
     plan = json.loads(said(folder, "--json", "show", "harbour").out)["plan"]
+    assert [view["questions"] for view in plan] == [["How deep is the harbour?"]]
     plan[0]["questions"] = ["How deep is the harbour at low tide?"]
     (folder / "plan.json").write_text(json.dumps(plan[:1]))
     told = said(folder, "approve", "harbour", "--edit", str(folder / "plan.json"))
@@ -61,15 +57,6 @@ def test_the_plan_as_it_is_shown_can_be_edited_and_given_back(folder: Path) -> N
     shown = json.loads(said(folder, "--json", "show", "harbour").out)
     questions = [view["questions"] for view in shown["plan"] if not view["id"].startswith("gap-")]
     assert questions == [["How deep is the harbour at low tide?"]]
-
-
-def test_a_plan_without_a_model_can_be_given_back_as_it_is_shown(folder: Path) -> None:
-    plan = json.loads(said(folder, "--json", "show", "harbour").out)["plan"]
-    assert [view["questions"] for view in plan] == [["How deep is the harbour?"]]
-    (folder / "plan.json").write_text(json.dumps(plan))
-    assert said(folder, "approve", "harbour", "--edit", str(folder / "plan.json")).code == 0
-    assert said(folder, "run").code == 0
-    assert action(folder) == "done"
 
 
 FAULTY = """\
@@ -89,7 +76,7 @@ def test_every_fault_of_an_edited_plan_is_told_at_once_and_nothing_is_approved(f
     assert told.code == 2
     for place in ("plan.yaml:1:", "plan.yaml:2:", "plan.yaml:6:", "plan.yaml:7:"):
         assert place in told.err
-    assert action(folder) == "waiting"
+    assert actions(folder)["harbour"] == "waiting"
 
 
 @pytest.mark.parametrize("text", ["", "name: Costs\n", "- [a, b]\n", "[]\n", "\tx"])
@@ -102,12 +89,12 @@ def test_a_file_that_holds_no_perspectives_is_refused(folder: Path, text: str) -
 
 def test_a_cancelled_session_is_left_alone_until_it_is_asked_for(folder: Path) -> None:
     assert said(folder, "cancel", "harbour", "--reason", "no longer needed").code == 0
-    assert action(folder) == "cancelled"
+    assert actions(folder)["harbour"] == "cancelled"
     assert "no longer needed" in said(folder, "list", "--why").out
     assert said(folder, "run", "--retry-failed").out.splitlines()[0] == "nothing to do"
     assert said(folder, "cancel", "harbour").code == 1
     assert said(folder, "retry", "harbour").code == 0
-    assert action(folder) == "waiting"  # it was reopened where it stood: before its plan was approved
+    assert actions(folder)["harbour"] == "waiting"  # it was reopened where it stood: before its plan was approved
 
 
 def test_a_session_that_waits_cannot_be_resumed_and_one_that_was_approved_can(folder: Path) -> None:
@@ -115,7 +102,7 @@ def test_a_session_that_waits_cannot_be_resumed_and_one_that_was_approved_can(fo
     assert (told.code, "research approve" in told.out) == (0, True)
     said(folder, "approve", "harbour")
     assert said(folder, "resume", "harbour").code == 0
-    assert action(folder) == "done"
+    assert actions(folder)["harbour"] == "done"
 
 
 def test_a_session_that_is_being_worked_on_is_left_to_its_run(folder: Path) -> None:
@@ -125,5 +112,5 @@ def test_a_session_that_is_being_worked_on_is_left_to_its_run(folder: Path) -> N
     assert said(folder, "cancel", "harbour").code == 11
     assert said(folder, "approve", "harbour").code == 11
     lock.release()
-    assert action(folder) == "waiting"
+    assert actions(folder)["harbour"] == "waiting"
     assert said(folder, "approve", "harbour").code == 0

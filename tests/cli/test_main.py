@@ -16,7 +16,7 @@ from pipeline.cli import main
 from pipeline.config import workspace_starter
 from pipeline.errors import LogUnwritable
 from scripts.write_commands import written
-from tests.commanding import said, workspace_in
+from tests.commanding import actions, said, workspace_in
 from tests.vault import scanner as links
 
 ROOT = Path(__file__).parents[2]
@@ -54,13 +54,6 @@ def test_the_sample_vault_is_sound_throughout(sample: Path) -> None:
     files = {path.relative_to(sample / "vault").as_posix(): path.read_text() for path in paths}
     assert links.leading_nowhere(files) == []
     assert sum(name.endswith(".base") for name in files) > 4
-
-
-def test_a_second_run_says_nothing_to_do_and_changes_no_byte(sample: Path) -> None:
-    before = {path: path.stat().st_mtime_ns for path in sample.rglob("*") if path.is_file()}
-    told = said(sample, "run")
-    assert (told.code, told.out.splitlines()[0]) == (0, "nothing to do")
-    assert {path: path.stat().st_mtime_ns for path in sample.rglob("*") if path.is_file()} == before
 
 
 def spoil_queue(folder: Path) -> str:
@@ -134,8 +127,7 @@ def test_one_damaged_session_does_not_keep_the_night_from_the_other_questions(wo
     assert told.err.count("cannot be read: the log of") == 1
     assert segment.name in told.err
     assert "where-do-ships-wait" in told.out
-    actions = {query["id"]: query["action"] for query in json.loads(said(workspace, "--json", "list").out)["queries"]}
-    assert actions == {"harbour": "damaged", "where-do-ships-wait-at-night": "done"}
+    assert actions(workspace) == {"harbour": "damaged", "where-do-ships-wait-at-night": "done"}
 
 
 def test_every_command_and_option_has_help_and_is_documented(tmp_path: Path) -> None:

@@ -92,14 +92,10 @@ def test_why_prints_the_way_from_a_sentence_to_its_search_and_perspective(folder
     assert "speaks against it" in answer.out
 
 
-def test_why_as_json_names_fact_and_origins(folder: Path) -> None:
-    evidence = json.loads(said(folder, "--json", "why", "harbour", "metres deep at low tide").out)["evidence"]
-    assert evidence[0]["origins"][0]["rank"] >= 1
-    assert "metres deep" in evidence[0]["fact"]["quote"]
-
-
-def test_why_says_what_a_person_called_useful_or_wrong(folder: Path) -> None:
+def test_why_as_json_names_fact_and_origins_and_what_a_person_called_useful_or_wrong(folder: Path) -> None:
     evidence = json.loads(said(folder, "--json", "why", "harbour", "metres deep at low tide").out)["evidence"][0]
+    assert evidence["origins"][0]["rank"] >= 1
+    assert "metres deep" in evidence["fact"]["quote"]
     about = {"note": "report:x", "query_id": "harbour", "fact": evidence["fact"]["id"], "url": evidence["fact"]["url"]}
     record_decisions(folder, [NoteRated(rating="wrong", **about)])
     assert evidence["rating"] == ""

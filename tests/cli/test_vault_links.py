@@ -91,8 +91,9 @@ def test_a_pipe_in_the_queue_s_place_is_named_and_fails_no_night(space: Workspac
         assert (told.code, "left alone: vault/my/Queue.md: its questions are not linked" in told.out + told.err) == (0, True)
 
 
-def test_a_queue_that_is_to_be_ignored_keeps_its_bytes(space: Workspace) -> None:
+def test_a_queue_that_is_to_be_ignored_asks_nothing_and_keeps_its_bytes(space: Workspace) -> None:
     queries = space.folder / "queries.yaml"
     queries.write_text(queries.read_text().replace("{reasoner", "{vault_queue: ignore, reasoner"))
+    assert "torn record" not in space.research("list").out
     assert space.research("build").code == 0
     assert queue(space) == QUEUE

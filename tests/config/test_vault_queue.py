@@ -75,12 +75,6 @@ def test_what_queries_yaml_asks_already_is_asked_once(tmp_path: Path) -> None:
     assert [query.text for query in load_workspace(tmp_path).queue.queries] == ["What is a torn write?", "What is fsync?"]
 
 
-def test_the_setting_switches_it_off(tmp_path: Path) -> None:
-    vault_of(tmp_path / "vault", "- [ ] What is fsync?\n")
-    (tmp_path / "queries.yaml").write_text("settings: {vault_queue: ignore}\nqueries:\n  - What is a torn write?\n")
-    assert len(load_workspace(tmp_path).queue.queries) == 1
-
-
 def found(path: str = "reports/2026/a-3f2a") -> object:
     return lambda _text, _id: (path, "Report, 2026-11-21")
 

@@ -9,9 +9,8 @@ import pytest
 
 from pipeline.config import workspace_starter
 from pipeline.config.workspace_settings import load_workspace
-from pipeline.config.workspace_starter import TemplateUpdate, set_aside, update_templates
+from pipeline.config.workspace_starter import TemplateUpdate, update_templates
 from pipeline.errors import UsageError
-from pipeline.text.cleaning import digest_of
 from pipeline.wiring import corpus_status
 from tests.store.samples import files_in
 
@@ -147,17 +146,3 @@ def test_a_part_whose_folder_was_removed_stays_away_and_a_link_is_not_replaced(f
     link.symlink_to(tmp_path / "shared.j2")
     assert update_templates(folder, replace=True) == TemplateUpdate(edited=[OTHER])
     assert link.read_text() == "shared\n"
-
-
-def test_an_edited_template_of_an_earlier_version_that_no_longer_fits_is_set_aside(folder: Path) -> None:
-    file = folder / "templates" / NAME
-    whole = file.read_bytes()
-    file.write_bytes(b"{{ a_name_that_is_gone }}")
-    message = f"{file}, line 1: 'a_name_that_is_gone' is undefined"
-    assert set_aside(folder, message) == "", "it was edited since this version copied it: a slip of its writer"
-    record = folder / "templates" / ".shipped.json"
-    record.write_text(record.read_text().replace(digest_of(whole), "0" * 64))
-    assert set_aside(folder, message) == f"replaced/{NAME}"
-    assert file.read_bytes() == whole
-    assert (folder / "templates" / "replaced" / NAME).read_bytes() == b"{{ a_name_that_is_gone }}"
-    assert set_aside(folder, message) == ""

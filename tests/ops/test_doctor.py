@@ -74,7 +74,7 @@ def test_a_key_file_that_others_can_read_is_a_problem(folder: Path) -> None:
 
 def test_no_finding_shows_a_key(folder: Path) -> None:
     (folder / ".env").write_text("BRAVE_API_KEY=canary-key-1\nOPENAI_API_KEY='canary\n canary canary=x\n")
-    found = examine(load_workspace(folder), Keys(folder, {"TAVILY_API_KEY": "canary 2"}))
+    found = examine(load_workspace(folder), read_keys({"TAVILY_API_KEY": "canary 2"}, folder))
     assert found
     assert "canary" not in repr(found)
 
