@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,8 +19,8 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def turns(answer: Said) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = json.loads(answer.out)["turns"]
+def turns(answer: Said) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(answer.out)["turns"]
     return found
 
 
@@ -75,7 +76,6 @@ def test_the_json_of_an_answer_has_facts_with_quote_address_and_note(folder: Pat
     answer = said(folder, "--json", "ask", "depth", "How many metres deep is the harbour?")
     (turn,) = turns(answer)
     facts = turn["facts"]
-    assert isinstance(facts, list)
     assert facts[0]["quote"]
     assert facts[0]["address"].startswith("corpus:")
     assert facts[0]["note"].startswith("vault/sources/")
@@ -91,9 +91,7 @@ def test_an_answer_from_a_document_that_was_deleted_says_so(folder: Path) -> Non
     after = said(folder, "ask", "How deep is the harbour in metres?")
     assert "this document is no longer in the folder; it was last read on 20" in after.out
     (turn,) = turns(said(folder, "--json", "ask", "What depth in metres has the harbour?"))
-    facts = turn["facts"]
-    assert isinstance(facts, list)
-    assert all(one["gone"] and one["read_at"].startswith("20") for one in facts)
+    assert all(one["gone"] and one["read_at"].startswith("20") for one in turn["facts"])
 
 
 def test_deeper_queues_the_question_with_the_tags_of_its_session_and_once(folder: Path) -> None:

@@ -271,7 +271,7 @@ class Tomorrow(datetime):
         return super().now(tz) + timedelta(days=1)
 
 
-def test_a_night_in_which_nothing_was_due_is_said_once_with_what_is_due_next(
+def test_a_night_in_which_nothing_was_due_is_said_once_with_what_is_due_next_and_then_changes_no_byte(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queue = f"queries:\n{HARBOUR}{SHIPS}".replace("mode: fast", "mode: fast, every: 7d")
