@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import time
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -114,7 +115,7 @@ class Index:
         self._pages: dict[int, Source] = {}
         self._languages: dict[int, str] = {}
         try:
-            self._db.execute("PRAGMA journal_mode = WAL")
+            self._share()
             self._db.execute("PRAGMA synchronous = FULL")  # a vector that was paid for must survive a power cut
             self._db.execute("CREATE TEMP TABLE scope (page INTEGER PRIMARY KEY)")
             if self._version() != VERSION:
@@ -124,6 +125,18 @@ class Index:
         except BaseException:
             self._db.close()
             raise
+
+    def _share(self, wait_s: float = 60.0) -> None:
+        """Let readers and a writer share the file. SQLite refuses this at once while another process opens it, so try again."""
+        until = time.monotonic() + wait_s
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -494,8 +494,6 @@ class PassageSearch:
     def _opened(self) -> Index:
         if self._index is None:
             self._cache.parent.mkdir(parents=True, exist_ok=True)
-            if not self._cache.exists():
-                remove_index(self._cache)
             self._index = Index(self._cache)
         return self._index
 
