@@ -60,8 +60,8 @@ def pytest_configure() -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int | None:
-    """Half as many workers again as processors, if nobody says otherwise: a quarter of the suite's time is waiting."""
-    return None if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else (os.cpu_count() or 1) * 3 // 2
+    """Twice as many workers as processors, if nobody says otherwise: a quarter of the suite's time is waiting."""
+    return None if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else 2 * (os.cpu_count() or 1)
 
 
 @pytest.hookimpl(wrapper=True)
