@@ -106,7 +106,7 @@ def _why_lines(found: Why, rated: dict[str, NoteRated]) -> Iterator[str]:
 @click.pass_obj
 def digest(console: Console, day: str | None, html: bool) -> None:
     """Print what a night found: what changed first, each answer in a sentence, how sure it is, what failed."""
-    from pipeline.vault.notes.nights_and_home import digest_of, html_of, nights_in, text_of  # templates take time to import
+    from pipeline.vault.notes.nights_and_home import digest_of, nights_in, text_of  # templates take time to import
 
     store = workspace_store(console.folder)
     nights, unread = nights_in(store)
@@ -139,7 +139,7 @@ def digest(console: Console, day: str | None, html: bool) -> None:
                 "found": TypeAdapter(Card).dump_python(card, mode="json", include=_FOUND) if card else None,
             }
         )
-    console.data(html_of(found, where).split("\n") if html else text_of(found, where), value)
+    console.data(text_of(found, where, "html" if html else "txt"), value)
 
 
 def _chosen(nights: tuple[Night, ...], day: str | None) -> list[Night]:

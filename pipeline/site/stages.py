@@ -150,7 +150,7 @@ class Build:
         self._keys: dict[str, str] = {}  # of all files of the site that this build has
         self._problems: list[str] = []
         self._notices: list[str] = []
-        known = kept.page_keys()
+        known = dict(kept.rows("SELECT path, key FROM pages"))
         files = {f"{folder}/{name}".lstrip("/") for folder, found in pages.found.items() for name in found.files}
         # Without the cache, the site's own map says which pages are ours: what a note said must not stay once it is private.
         mapped = set() if known else lists.mapped(read(folders.site, lists.MAP) or b"", url)
@@ -188,7 +188,8 @@ class Build:
         If that changed, every note is read again. Only what is public was read: any other is looked at each time.
         """
         self._looks = dict(self._wanted())
-        stored = self._kept.records()
+        rows = self._kept.rows("SELECT path, size, mtime, value FROM records")
+        stored = {path: (Look(size, mtime), value) for path, size, mtime, value in rows}
         self._records, self._stored = {} if self._everything else stored, stored.keys()
         fresh = [path for path, look in self._looks.items() if path not in self._records or self._records[path][0] != look]
         notes = (path for path in sorted(fresh) if path.endswith(".md"))
@@ -265,8 +266,12 @@ class Build:
 
     def _searched(self, record: Record | None, path: str) -> search.Entry | None:
         """What was searched of a note before it was read now."""
-        words = self._kept.words(path) if record and path.endswith(".md") else ""
+        words = self._words_read(path) if record and path.endswith(".md") else ""
         return (record, words) if record and words else None
+
+    def _words_read(self, path: str) -> str:
+        """What is searched of a note as it was last read, "" if none was."""
+        return next((words for (words,) in self._kept.rows("SELECT words FROM records WHERE path = ?", path)), "")
 
     def _put(self, path: str, key: str, make: Callable[[], bytes]) -> None:
         """Write a file unless the present one has this key."""
@@ -361,7 +366,7 @@ class Build:
         """What is searched of a note now."""
         if path not in notes.by_path:
             return None
-        return notes.by_path[path], self._words[path] if path in self._words else self._kept.words(path)
+        return notes.by_path[path], self._words[path] if path in self._words else self._words_read(path)
 
     def _held(self, file: str, known: set[str]) -> search.Held:
         path = f"{SEARCH}/{file}.js"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pipeline.errors import SystemRefused
 from pipeline.system.files import connect_sqlite
@@ -162,8 +162,7 @@ class Kept:
 
     def recall(self, name: str) -> str:
         """Return the text kept under a name, or ""."""
-        row = self._base.execute("SELECT value FROM kept WHERE name = ?", (name,)).fetchone()
-        return row[0] if row else ""
+        return next((value for (value,) in self.rows("SELECT value FROM kept WHERE name = ?", name)), "")
 
     def keep(self, name: str, value: str) -> None:
         """Keep a short text under a name."""
@@ -191,19 +190,9 @@ class Kept:
         """Return all notes by id."""
         return {row[0]: KnownNote(*row) for row in self._base.execute("SELECT * FROM notes ORDER BY id")}
 
-    def records(self) -> dict[str, tuple[Look, str]]:
-        """Return size, time and value of each file of the vault that the site read, by path."""
-        rows = self._base.execute("SELECT path, size, mtime, value FROM records")
-        return {path: (Look(size, mtime), value) for path, size, mtime, value in rows}
-
-    def words(self, path: str) -> str:
-        """Return what is searched of a note that the site read, "" if it read none."""
-        row = self._base.execute("SELECT words FROM records WHERE path = ?", (path,)).fetchone()
-        return row[0] if row else ""
-
-    def page_keys(self) -> dict[str, str]:
-        """Return the digest of what each file of the site was made from, by path."""
-        return dict(self._base.execute("SELECT path, key FROM pages"))
+    def rows(self, select: str, *values: str) -> list[tuple[Any, ...]]:
+        """Return what the file answers, with ``values`` in place of the question marks."""
+        return self._base.execute(select, values).fetchall()
 
 
 def with_kept(folder: Path, layout: str, build: Callable[[Kept], T]) -> T:

@@ -10,9 +10,12 @@ name, then never meet two of them. ``names``, as in ``ResearchStarted``, says by
 from __future__ import annotations
 
 import re
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import unquote
 
+from pipeline.system.files import read_text
 from pipeline.text.cleaning import digest_of, name_slug, slug
 from pipeline.vault.output.escaping import linked_host
 
@@ -121,22 +124,6 @@ OWNED = frozenset(
 # A year in a date as a page gives it; what stands between the names of authors.
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
 BETWEEN_NAMES = re.compile(r";|\band\b|&")
-# Never a title's telling word, in twelve languages. A key that was given out must not change: nor may this list.
-_FUNCTION_WORDS = frozenset(
-    """
-    aan aber af al als am an and ao are as at att au auch auf aus aux av avec be bei beim bis by can ce che com come
-    comment como con cuál cómo da damit dans das dass dat de del della dem den der des det di die diese dieser dieses do
-    dos du durch e een ei ein eine einem einen einer eines el eller em en er es est et ett että for from för für gegen gli
-    haben har hat have het hoe how hur hva hvad hvordan hän ihr ikke il im in inte is ist it ja joka kan kann kein keine
-    kuin la las le les lo los mais man med met mikä mit miten mutta myös más na nach ne nel nicht niet no noch non not nur
-    não o och oder of og ohne oli om on ook op or os ou ovat par para pas per perché più por pour pourquoi på qual quale
-    que quel quelle qui qué se seit si sich sie sind som son sono sont su sur são tai te that the this til till to um uma
-    un una und une unter vad van viele voi vom von voor vor waarom wann warum was wat welche welchem welchen welcher
-    welches wem wen wenn wer werden weshalb wessen what which why wie wieso wieviel wieviele wird with wo wobei wodurch
-    wofür wogegen woher wohin womit woran worauf woraus worden worin worum worüber wovon wozu y you zijn zu zum zur
-    zwischen är è é über а в где для же и из или к как на не но он от по почему с так что это
-    """.split()  # noqa: SIM905 - read as text
-)
 _SECOND_LEVEL = frozenset({"ac", "co", "com", "edu", "gov", "net", "org"})  # of a country: gov.uk, co.jp
 _LONGEST_PART = 20
 _TAIL = 4  # hex digits of the address: of two hundred sources with the same name two share them once in three
@@ -156,9 +143,15 @@ def citekey(page: PageRead, *, tail: int = _TAIL) -> str:
     host = "".join(_words(site[-2] if len(site) > 1 else site[0]))[:_LONGEST_PART]  # `postgresql`, of `www.postgresql.org`
     who, found = (family[-1] if family else "") or host or (file[0] if file else ""), _YEAR.search(page.published)
     year = found[0] if found else ""
-    word = next((word for word in _words(page.title) if word not in _FUNCTION_WORDS and len(word) > 2 and word not in who), "")
+    word = next((word for word in _words(page.title) if word not in _function_words() and len(word) > 2 and word not in who), "")
     name = f"{who}{year}{word}"
     return f"{name if name[:1].isalpha() else f's{name}'}-{digest_of(page.url.encode('utf-8', 'replace'))[:tail]}"
+
+
+@cache
+def _function_words() -> frozenset[str]:
+    """Never a title's telling word, in twelve languages. A key that was given out must not change: nor may the file."""
+    return frozenset(read_text(Path(__file__).with_name("function-words.txt")).split())
 
 
 def _words(text: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pipeline.vault.notes.nights_and_home import digest_of, html_of, nights_in, text_of
+from pipeline.vault.notes.nights_and_home import digest_of, nights_in, text_of
 from tests.commanding import said, workspace_in
 from tests.fakes import MemoryStore
 from tests.vault.builders import a_store
@@ -51,7 +51,9 @@ def test_the_command_prints_the_last_night_or_the_one_that_is_named(tmp_path: Pa
 def test_as_a_page_for_mail_it_runs_nothing_whatever_a_source_says() -> None:
     store = a_store(lambda said: f"{said}<script>alert(1)</script>")
     nights, unread = nights_in(store)
-    page = html_of(digest_of(store, nights, unread), lambda card: f"https://notes.example/{card.report_path}.html")
+    page = "\n".join(
+        text_of(digest_of(store, nights, unread), lambda card: f"https://notes.example/{card.report_path}.html", "html")
+    )
     assert "<script" not in page
     assert "&lt;script&gt;" in page
     assert page.index("What changed") < page.index('<a href="https://notes.example/reports/') < page.index("<h2>Failed</h2>")

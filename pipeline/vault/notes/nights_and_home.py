@@ -400,30 +400,27 @@ def digest_of(store: EventStore, nights: Sequence[Night], unread: Iterable[str] 
     return Digest(night, heading, tuple(questions_of(night, cards)), problems, f"{when}: {query}" if when else "", asked)
 
 
-def text_of(digest: Digest, place_of: Callable[[Card], str]) -> list[str]:
-    """Return a digest as lines of at most ``WIDTH`` characters, addresses aside; ``place_of`` says where a report is."""
-    return shipped("digest.txt.j2", **_view(digest, place_of), width=WIDTH).rstrip("\n").split("\n")
+def text_of(digest: Digest, place_of: Callable[[Card], str], form: str = "txt") -> list[str]:
+    """Return a digest as lines; ``place_of`` says where a report is.
 
-
-def html_of(digest: Digest, place_of: Callable[[Card], str]) -> str:
-    """Return a digest as a page for mail: without styles, scripts and images."""
-    return shipped("digest.html.j2", **_view(digest, place_of)).rstrip("\n")
-
-
-def _view(digest: Digest, place_of: Callable[[Card], str]) -> View:
-    """What a digest says, without control characters, what changed first."""
+    ``form`` is ``txt``, with at most ``WIDTH`` characters a line, addresses aside, or ``html``, a page for mail: without styles,
+    scripts and images. It has no control characters; what changed comes first.
+    """
     night, left = digest.night, digest.night.left_out.values()
     groups = grouped((question[2], _row(question, place_of)) for question in digest.questions)
     asked = [(text, f"{said} ({place_of(card)})".strip() if card else said) for card, text, said in digest.asked]
     groups["asked"] = [{"query": one_line(text, _LONGEST), "reason": reason, "status": ""} for text, reason in asked]
     groups["left"] = [{"query": one_line(one.query), "reason": one_line(sentence(one.reason)), "status": ""} for one in left]
     titles = {**_GROUPS, "asked": "Answered in notes", "left": "Left out"}
-    return {
-        "digest": digest,
-        "figures": ", ".join(filter(None, (duration(night.seconds) if night.seconds else "", bill(night.cost.charged_usd)))),
-        "groups": [(title, group in _REPORTED, groups[group]) for group, title in titles.items() if groups.get(group)],
-        "problems": [one_line(text, _LONGEST) for text in digest.problems],
-    }
+    shown = shipped(
+        f"digest.{form}.j2",
+        digest=digest,
+        figures=", ".join(filter(None, (duration(night.seconds) if night.seconds else "", bill(night.cost.charged_usd)))),
+        groups=[(title, group in _REPORTED, groups[group]) for group, title in titles.items() if groups.get(group)],
+        problems=[one_line(text, _LONGEST) for text in digest.problems],
+        width=WIDTH,
+    )
+    return shown.rstrip("\n").split("\n")
 
 
 def _row(question: Question, place_of: Callable[[Card], str]) -> View:
