@@ -28,7 +28,7 @@ from pipeline.text.words import DEFAULT_LANGUAGE, language_of, stems
 
 FILE = "passages.sqlite"
 _EARLIER = ("corpus.sqlite", "corpus.sqlite.lock", "stored-pages.sqlite", "embeddings.sqlite", "summaries.sqlite")
-VERSION = 28  # raised when tables, cutting or text of passages change; of an older file only the vectors stay
+VERSION = 29  # raised when tables, cutting or text of passages change; of an older file only the vectors stay
 _ORDINAL_BITS = 16  # a page has at most 65,536 passages
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value BLOB NOT NULL);

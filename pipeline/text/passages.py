@@ -232,18 +232,24 @@ def _sections(text: str) -> Iterator[list[Block]]:
 
 
 def _grouped(section: Sequence[Block]) -> Iterator[list[_Piece]]:
-    """Yield the pieces of each passage of a section. A last piece that leans on what follows it moves to the next passage."""
-    held: list[_Piece] = []
+    """Yield the pieces of each passage of a section. A last piece that leans on what follows it moves to the next passage.
+
+    A few words at the end of a section are no passage of their own, if there is room for them in the one before.
+    """
+    before, held = list[_Piece](), list[_Piece]()
     for piece in _pieces(section):
         if held and not _fits(held, piece):
             last = held[-1]
             leans = (_introduces(last, piece) or piece.points_back) and last.words + piece.words <= LARGEST
             moved = [held.pop()] if len(held) > 1 and leans else []
-            yield held
-            held = moved
+            if before:
+                yield before
+            before, held = held, moved
         held.append(piece)
-    if held:
-        yield held
+    rest = sum(one.words for one in held)
+    if before and rest <= _SHORT and rest + sum(one.words for one in before) <= LARGEST:
+        before, held = [*before, *held], []
+    yield from filter(None, (before, held))
 
 
 def _pieces(section: Sequence[Block]) -> Iterator[_Piece]:

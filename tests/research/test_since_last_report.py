@@ -444,6 +444,6 @@ def test_a_morning_begins_with_the_number_that_changed_says_each_change_once_and
     home, digest = (folder / "vault" / "Home.md").read_text(), said(folder, "digest").out
     told = r"deep, says Otto. .was “12 metres”.\n    - Also new on: .*\|How .*\?\]\]\n.*\n\n.*How slow is"
     assert re.search(rf"## What changed\n\n.*deep.*\n.* 15 metres {told}", home)
-    assert "|Who keeps the lighthouse?]]** (1 source · new question): “The keeper”" in home
+    assert "|Who keeps the lighthouse?]]** (1 source · new question): “The keeper: keeper_of_the_lighthouse: Ada”" in home
     assert [text.count("15 metres deep") for text in (home, digest)] == [1, 1]
     assert digest.index("also\n  new on: How") < digest.index("very slow") < digest.index("1 source; new question.")

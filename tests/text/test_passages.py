@@ -79,7 +79,13 @@ def test_short_paragraphs_of_a_section_are_one_passage_and_another_section_is_an
 def test_a_paragraph_that_points_back_stays_with_the_one_before_it() -> None:
     first = sentence(1, 75)
     assert texts(first, "This holds for all of them.") == [f"{first}\n\nThis holds for all of them."]
-    assert len(texts(first, "A pump holds for all of them.")) == 2
+    assert len(texts(first, "A pump holds for all of them.", sentence(2, 75))) == 2
+
+
+def test_a_few_words_at_the_end_of_a_section_are_no_passage_of_their_own() -> None:
+    first, last = sentence(1, 75), "A pump is now off."
+    assert texts(first, last) == [f"{first}\n\n{last}"]
+    assert len(texts(first, sentence(2, 75), "## Other", last)) == 3
 
 
 def test_a_long_paragraph_is_cut_at_the_ends_of_sentences() -> None:
