@@ -199,10 +199,10 @@ def _answer(state: SessionState, summary: Sequence[Sentence]) -> Sentence:
     facts = tuple(name for name in dict.fromkeys(first.facts) if name in state.facts)
     if outcome_of(state) == "passages":
         # A definition without its term says little, and so does code without what leads to it.
-        heading, lead = (one_line(state.facts[facts[0]].heading, 60), state.facts[facts[0]].lead) if facts else ("", "")
+        heading, lead = (state.facts[facts[0]].heading, state.facts[facts[0]].lead) if facts else ("", "")
         is_code = any(block.kind == "code" for block in blocks_of(first.text)[:1])
-        said = f"{flat(lead)} {flat(first.text)}" if is_code else flat(first.text)
-        return Sentence(text=one_line(": ".join(filter(None, (heading, said))), LONGEST_ANSWER), facts=facts)
+        parts = one_line(heading, 60).rstrip(":"), f"{flat(lead)} {flat(first.text)}" if is_code else flat(first.text)
+        return Sentence(text=one_line(": ".join(filter(None, parts)), LONGEST_ANSWER), facts=facts)
     said, *others = split_sentences(" ".join(first.text.split())) or [first.text]
     while others and (len(said) < _SHORT or said.endswith(":")):
         said = f"{said} {others.pop(0)}"
