@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import product
@@ -198,6 +199,7 @@ def _quoted(fact: v.Fact) -> v.Sentence:
     return v.Sentence(text=fact.quote, facts=(fact.id,))
 
 
+_NUMBER = re.compile(r"\d+")
 _REWORDED = 0.5  # least share of repeated pairs of words, in either direction, if one statement of a source replaced another
 _MOST_QUOTED = 500  # facts of earlier reports that a session knows by their ids
 _NEARLY = 0.8  # least share if a passage was in its page before: a letter was corrected, or a word
@@ -208,8 +210,18 @@ def _facts_of_report(state: SessionState) -> tuple[v.Fact, ...]:
     return tuple(fact for fact in all_facts(state) if not state.passages or fact.id in state.passages)
 
 
+def _alike(part: str, whole: str) -> float:
+    """As ``repeated``, any number for any other: of a setting or a row of two words nothing else may be left."""
+    return repeated(_NUMBER.sub("0", part), _NUMBER.sub("0", whole))
+
+
 def _sentences(text: str) -> list[str]:
-    return [one for block in blocks(text) for one in split_sentences(block.text) if words(one)]
+    """The sentences of a text, and the lines of its code, each in a fence of its own; without those that have no word."""
+    found = list[str]()
+    for block in blocks(text):
+        lines = [f"```\n{line.strip()}\n```" for line in block.text.split("\n")]
+        found += filter(words, lines if block.kind == "code" else split_sentences(block.text))
+    return found
 
 
 def earlier_session(state: SessionState) -> v.EarlierSession:
@@ -261,7 +273,7 @@ def session_changes(
     """
 
     def unsaid(quote: str, text: str) -> str:
-        """The sentences of a quote that a text does not contain; "" if it contains all."""
+        """The sentences and lines of code of a quote that a text does not contain; "" if it contains all."""
         said = [] if holds_quote(text, quote) else _sentences(quote)
         rest = [one for one in said if not holds_quote(text, one)]
         return quote if rest and rest == said else "\n".join(rest)
@@ -280,10 +292,10 @@ def session_changes(
         text, was, found = texts[old.url], text_of(old.digest), dict[str, None]()
         taken = [fresh[name] for name in after.values()]
         for one in _sentences(lost[old.id]):
-            nearly = [other for other in _sentences(text) if repeated(one, other) >= _REWORDED]
+            nearly = [other for other in _sentences(text) if _alike(one, other) >= _REWORDED]
             new = [other for other in nearly if was and not any(holds_quote(known_one, other) for known_one in (was, *taken))]
-            found |= dict.fromkeys(sorted(new, key=lambda other: -repeated(one, other))[:1])
-        return " ".join(found)
+            found |= dict.fromkeys(sorted(new, key=lambda other: -_alike(one, other))[:1])
+        return "\n".join(found)
 
     def stands_still(fact: v.Fact) -> bool:
         nearly = earlier.of_passages and repeated(lost[fact.id], texts.get(fact.url, "")) >= _NEARLY
@@ -314,7 +326,7 @@ def session_changes(
     fresh = {fact.id: part for fact in facts if (part := new_in(fact))}
     was_said = [fact for fact in read_again if fact.id in lost]
     pairs = [(old.id, new.id) for old, new in product(was_said, facts) if new.id in fresh and old.url == new.url]
-    alike = [(max(repeated(lost[was], fresh[new]), repeated(fresh[new], lost[was])), was, new) for was, new in pairs]
+    alike = [(max(_alike(lost[was], fresh[new]), _alike(fresh[new], lost[was])), was, new) for was, new in pairs]
     after: dict[str, str] = {}
     for likeness, was, becomes in sorted(alike, key=lambda pair: -pair[0]):
         if likeness >= _REWORDED and was not in after and becomes not in after.values():

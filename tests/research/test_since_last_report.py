@@ -396,6 +396,18 @@ def test_of_a_passage_the_sentences_alone_that_came_or_went_are_told_and_a_renam
     assert "What changed" not in told
 
 
+def test_of_code_and_tables_the_line_that_changed_is_told_with_what_it_was(tmp_path: Path) -> None:
+    code = "## The harbour\n\n```\n# how long the harbour keeps mails\nkeep = {}days\n\n# who reads them\nreader = otto\n```"
+    folder = harbour_of(tmp_path / "ws", post=code.format(7))
+    night(folder)
+    (folder / "corpus" / "post.md").write_text(f"# post\n\n{code.format(14)}\n")
+    box = night(folder).partition("[!tip]")[2].partition("\n\n")[0]
+    assert re.search(r"\*\*Changed:\*\* keep = 14days .* It said before: “keep = 7days”", box)
+    home = (folder / "vault" / "Home.md").read_text()
+    assert "**New:** keep = 14days (was “7days”)\n" in home
+    assert "1 changed since" in home
+
+
 def test_a_passage_left_out_because_it_was_called_wrong_and_the_one_in_its_place_are_named(tmp_path: Path) -> None:
     notes = {f"n{number}": f"The old harbour is {number} metres deep by measure {number}." for number in range(1, 5)}
     folder = harbour_of(tmp_path / "ws", **notes)
