@@ -246,18 +246,26 @@ def repeated(part: str, whole: str) -> float:
     return len(pairs & known) / len(pairs) if pairs else 0.0
 
 
-def words_around_change(said: str, before: Sequence[str], longest: int, longest_new: int) -> str:
-    """Return what ``said`` says and the sentences ``before`` did not say, on one line of at most ``longest_new`` characters.
+def words_around_changes(said: str, before: Sequence[str], longest: int, longest_new: int) -> list[str]:
+    """Return what ``said`` says and the sentences ``before`` did not say, in lines: one for each sentence that is nearly one of
+    them, and one, of at most ``longest_new`` characters, for all others.
 
     Of a sentence that is nearly one of them it is the words around the first that differ, and what they were if that is short: at
     most ``longest`` characters. Signs at their ends are no difference.
     """
-    known = set(map(_without_end_signs, before))
-    new = [part for part in map(str.strip, split_sentences(said)) if _without_end_signs(part) not in known]
-    alike = ((one, old) for one in new for old in get_close_matches(one, before, 1))
-    part, was = next(alike, (" ".join(new) or said, ""))
-    if not was:
-        return one_line(part if said.startswith(part) else f"… {part}", longest_new)
+    known, found, others = set(map(_without_end_signs, before)), list[str](), list[str]()
+    for part in map(str.strip, split_sentences(said)):
+        if _without_end_signs(part) not in known:
+            alike = get_close_matches(part, before, 1)
+            found += [_around_change(said, part, old, longest) for old in alike]
+            others += [] if alike else [part]
+    if others or not found:
+        rest = " ".join(others) or said
+        found.append(one_line(rest if said.startswith(rest) else f"… {rest}", longest_new))
+    return found
+
+
+def _around_change(said: str, part: str, was: str, longest: int) -> str:
     start = part.rfind(" ", 0, len(commonprefix([part, was]))) + 1
     same_end = min(len(commonprefix([part[::-1], was[::-1]])), len(part) - start, len(was) - start)
     word, _, more = part[len(part) - same_end :].partition(" ")  # to the end of the word that differs

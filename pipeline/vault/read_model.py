@@ -41,7 +41,7 @@ from pipeline.ports import EventStore
 from pipeline.text.addresses import DOCUMENTS, path_of
 from pipeline.text.cleaning import grouped, name_slug, one_line, same_question, slug
 from pipeline.text.times import is_zone, moment_of, night_of
-from pipeline.text.words import language_code, split_sentences, words, words_around_change
+from pipeline.text.words import language_code, split_sentences, words, words_around_changes
 from pipeline.vault import note
 from pipeline.vault.build_cache import Kept, rows_in
 from pipeline.vault.note import Names, View
@@ -56,7 +56,7 @@ _MOST_NEWS = 2  # new facts that a digest shows; the rest is counted
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What changed since the report before, which was finished at ``since``: the first new facts, and counts of all.
+    """What changed since the report before, which was finished at ``since``: lines of the first new facts, and counts of all.
 
     First come those in which a number differs, then others that were reworded, then what was not there. Of a new fact, the
     sentences count that are nearly those of a fact of its source which is gone; else all that were not there. ``place`` orders
@@ -242,7 +242,7 @@ def _news(state: SessionState) -> News | None:
     first, before = list[str](), [*found.gone, *(change.before for change in found.changed)]
     for _, url, said in sorted(stated, key=itemgetter(0))[:_MOST_NEWS]:
         gone = [part.strip() for one in before if one.url == url for part in split_sentences(flat(one.quote))]
-        first.append(words_around_change(said, gone, ON_HOME, LONGEST_ANSWER))
+        first += words_around_changes(said, gone, ON_HOME, LONGEST_ANSWER)
     counts = len(added), len(found.changed), len(found.gone), lost, len(found.not_shown), len(found.now_shown)
     place = min([*(place for place, *_ in stated), 2 if found.gone or lost else 4 if own else 5])
     nearest = "another passage is nearest" if found.other_nearest else ""

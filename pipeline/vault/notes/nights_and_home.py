@@ -104,8 +104,8 @@ def questions_of(night: Night, cards: Iterable[tuple[QueryEnded, Card | None]]) 
             for text in card.news.first:
                 told.setdefault(text, []).append(card)
             new = {text: told[text] for text in card.news.first if told[text][0] is card}
-            more = card.news.lost or card.news.other or card.found_at_last or card.news.count != len(card.news.first)
-            group = group if new or more else ""
+            untold = card.news.gone or card.news.count > len(card.news.first)
+            group = group if new or untold or card.news.lost or card.news.other or card.found_at_last else ""
         found.append((entry, card, group, new))
     return found
 
