@@ -40,7 +40,7 @@ def test_the_front_page_stays_short_however_much_there_is(tmp_path: Path) -> Non
     night(store, *(story.whole() for story in stories), date="2026-11-22")
     place = built(tmp_path, store)
     home = place.note("Home").read_text()
-    lines = "|What of 7?]]: not found last time\n", "|What of 8?]]: ", "\n- [[nights/2026-11-22|and more]]"
+    lines = "|What of 7?]]: not found last time\n", "|What of 8?]]: ", "\n- [[nights/2026-11-22|and 1 more]]"
     assert [line in home for line in lines] == [True, False, True]
     assert "|What of 8?" in place.note("nights/").read_text()
     assert "- [[bases/sessions.base|35 more]]" in home
