@@ -236,6 +236,10 @@ class ReadFailed(StepError):
     """A page could not be read."""
 
 
+class ReadTimedOut(ReadFailed):
+    """A page could not be read in the time that it has; on a machine that is less busy it may be."""
+
+
 class AnswerInvalid(StepError):
     """A reasoner's answer does not fit its question."""
 

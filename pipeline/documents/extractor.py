@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.documents.page_writer import megabytes
-from pipeline.errors import ReadFailed
+from pipeline.errors import ReadFailed, ReadTimedOut
 from pipeline.ports import Page
 
 _ANSWER_BYTES = 40_000_000
@@ -113,9 +113,9 @@ class Extractor:
                 answer: dict[str, Any] = json.loads(line)
             except (OSError, ValueError):  # a dead process closes its pipes
                 self.close()
-                is_late = time.monotonic() - began >= wall_s
-                too_much = f"longer than {wall_s:g} s" if is_late else "too much computing time or memory"
-                raise ReadFailed(f"reading it {'took' if is_late else 'takes'} {too_much}") from None
+                if time.monotonic() - began >= wall_s:
+                    raise ReadTimedOut(f"reading it took longer than {wall_s:g} s") from None
+                raise ReadFailed("reading it takes too much computing time or memory") from None
             except BaseException:
                 self.close()  # else the next document would get this one's answer
                 raise

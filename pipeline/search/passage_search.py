@@ -23,7 +23,7 @@ from pydantic_core import from_json
 
 from pipeline.documents.extractor import Extractor
 from pipeline.domain.research_values import Cost, FailedSide, Hit, total
-from pipeline.errors import CorpusUnusable, IndexRefused, LogError, ObjectMissing, ReadFailed, StepError
+from pipeline.errors import CorpusUnusable, IndexRefused, LogError, ObjectMissing, ReadFailed, ReadTimedOut, StepError
 from pipeline.ports import EventStore, FoundPassages, Page, SearchResult, StoredPage
 from pipeline.search.corpus_files import Corpus, FoundFile, SkippedFile, contents, last_change, printable
 from pipeline.search.index import Candidate, Index, IndexedFile, Scope, Source, is_damage, remove_index
@@ -393,7 +393,7 @@ class PassageSearch:
                     texts[digest] = document.text
                     changed += 1
             except ReadFailed as error:
-                entry = entry._replace(reason=error.message)
+                entry = entry._replace(reason=error.message, changed=_RETRY if isinstance(error, ReadTimedOut) else entry.changed)
             batch.append(entry)
             size += file.size
             if len(batch) >= _BATCH_FILES or size >= _BATCH_BYTES:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.documents.extract import extract
-from pipeline.documents.extractor import Extractor
+from pipeline.documents.extractor import Extractor, Limits
 from pipeline.domain.research_values import Hit
 from pipeline.errors import CorpusUnusable, ExitCode, IndexRefused, ReadFailed
 from pipeline.ports import Page, SearchResult
@@ -231,6 +231,15 @@ def test_a_cache_that_cannot_be_written_is_an_error_with_a_hint(docs: Path) -> N
     with pytest.raises(IndexRefused, match="cannot be used") as caught:
         corpus(docs).refresh()
     assert (caught.value.exit_code, "free some space" in caught.value.hint) == (ExitCode.SYSTEM, True)
+
+
+def test_a_document_for_which_a_busy_machine_had_no_time_is_read_by_the_next_run(docs: Path) -> None:
+    (docs / "slow.txt").write_text("checkpoint slow")
+    hurried = corpus(docs)
+    hurried._extractor = Extractor(Limits(wall_s=0.0001))
+    with pytest.raises(CorpusUnusable, match="took longer than"):
+        urls(hurried, "slow")
+    assert "corpus:slow.txt" in urls(corpus(docs), "slow")
 
 
 def test_several_builders_and_readers_do_not_disturb_each_other(docs: Path) -> None:
