@@ -161,8 +161,9 @@ def import_(console: Console, path: Path, form: str | None, dry_run: bool, tags:
     done: list[dict[str, Any]] = []
     questions: list[str] = []
     with nullcontext() if dry_run else lock_of(console.folder, "research import"):
+        streams = {*env.store.ids("import")}
         for one in sessions:
-            stream, outcome = record_import(env.store, context, one, tags, dry=dry_run)
+            stream, outcome = record_import(env.store, streams, context, one, tags, dry=dry_run)
             said = {"id": stream, "outcome": outcome, "title": one.said.heading, "records": one.said.records}
             done.append(said | {"left_out": one.said.left_out})
             questions += one.said.queue

@@ -24,16 +24,21 @@ class Recorded(NamedTuple):
     outcome: Literal["new", "changed", "unchanged", "forgotten"]
 
 
-def record_import(store: EventStore, context: RunContext, one: Converted, tags: Sequence[str], *, dry: bool = False) -> Recorded:
+def record_import(
+    store: EventStore, streams: set[str], context: RunContext, one: Converted, tags: Sequence[str], *, dry: bool = False
+) -> Recorded:
     """Record a session unless its stream ends with the same original and tags, or it was forgotten; ``dry``: write nothing.
+
+    ``streams`` are those of all imports of the store; a new one is added.
 
     Raises:
         LogError: the stream cannot be read or written.
     """
     said = one.said
     tail = _digest(said.kind, said.original_id)[:8]
-    known = (name for name in store.ids("import") if name.startswith(f"import-{said.kind}-") and name.endswith(f"-{tail}"))
-    stream = next(known, import_id(said.kind, tail, said.question or said.title or said.original_id))
+    known = (name for name in streams if name.endswith(f"-{tail}") and name.startswith(f"import-{said.kind}-"))
+    stream = min(known, default=import_id(said.kind, tail, said.question or said.title or said.original_id))
+    streams.add(stream)
     stones = store.tombstones()
     if stones.is_forgotten(stream) or stones.query_forgotten(import_id(said.kind, tail)):
         return Recorded(stream, "forgotten")

@@ -75,7 +75,7 @@ class Layout:
             return []
         names = _names(self.folder(stream))
         if is_shared(stream):
-            names = [name for name in names if stream_of(name) == stream]
+            names = [name for name in names if name.startswith(stream) and stream_of(name) == stream]
         return [self.folder(stream) / name for name in sorted(names) if name.endswith(_SUFFIX)]
 
     def ids(self, kind: Kind) -> Iterator[str]:
