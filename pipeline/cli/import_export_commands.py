@@ -84,14 +84,14 @@ def export(console: Console, session: str | None, form: str | None, out: str | N
             raise CommandRefused(f"{name} has no report in the vault", hint=f"research show {name} says how far it got")
         note = frontmatter.loads(files.read_text(folder / path))
         notes = paths_of(local, "source")
-        title, stem = one_line(str(note.get("title", name)), 500), PurePosixPath(path).stem
+        title, stem, language = one_line(str(note.get("title", name)), 500), PurePosixPath(path).stem, str(note.get("lang", "en"))
         text, value["quotes"] = portable(note.content, sources, notes)
         if form in ("html", "pdf"):
-            text = page(title, text)
+            text = page(title, text, language)
         elif form == "markdown":
             text = f"# {inert(title)}\n\n{text}"
         else:
-            about = {"title": title, "date": str(note.get("created", ""))[:10], "lang": "en"}
+            about = {"title": title, "date": str(note.get("created", ""))[:10], "lang": language}
     data = converted(text.encode(), form, about) if form in (*_BINARY, "bibtex") else text.encode()
     if out == _STDOUT:
         console.data([data.decode().rstrip("\n")], items if form == "csl-json" else {**value, "text": data.decode()})

@@ -197,13 +197,13 @@ def _place(source: CitedSource, quote: Fact) -> str:
     return f"{inert(source.title)}{heading}{f', page {sheet}' if sheet else ''}. {place}"
 
 
-def page(title: str, text: str) -> str:
-    """Return a document in Markdown as an HTML file in which citations are links to footnotes.
+def page(title: str, text: str, language: str = "en") -> str:
+    """Return a document in Markdown as an HTML file in which citations are links to footnotes; ``language`` is its code.
 
     The texts are harmless Markdown already; and whatever a template says, the page allows no browser to load or run anything.
     """
     body = Markup(pyromark.html(text, options=_MARKDOWN))  # noqa: S704 - see above
-    return shipped("export.html.j2", title=title, body=body)
+    return shipped("export.html.j2", title=title, body=body, language=language)
 
 
 def converted(data: bytes, form: str, about: Mapping[str, str]) -> bytes:

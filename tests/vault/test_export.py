@@ -95,7 +95,8 @@ CITED = f"[[sources/2026-11/s#^{block_id('ab12')}|¹]]"
 @settings(deadline=None)
 @given(st.text(alphabet="[]()|#^!%<>`~\\ ab¹\n-.*x", max_size=60))
 def test_whatever_a_source_says_becomes_a_document_of_words(text: str) -> None:
-    html = page("Title", portable(f"{inert(text)}\n\n{CITED}", [WEB], {WEB.page.url: "sources/2026-11/s"})[0])
+    html = page("Title", portable(f"{inert(text)}\n\n{CITED}", [WEB], {WEB.page.url: "sources/2026-11/s"})[0], "de")
+    assert '<html lang="de">' in html
     body = html.partition("<h1>")[2].partition('<div class="footnote')[0]
     assert set(re.findall(r"<([^/ >]+)", body)) <= {"p", "sup", "a"}
     assert body.count("<a") == 1
