@@ -328,7 +328,8 @@ class EarlierSession(Value):
 class SourceChange(Value):
     """A source whose text changed: ``before`` and ``after`` are digests of the text.
 
-    If ``after`` is "", the source was not read again, and ``reason`` says why.
+    If ``after`` is "", the source was not read again, and ``reason`` says why. ``said``: of the sentences that it has since, and
+    that no quote shows, the one that is nearest to the question.
     """
 
     url: str
@@ -336,6 +337,7 @@ class SourceChange(Value):
     before: str
     after: str = ""
     reason: str = ""
+    said: str = ""
 
     @property
     def is_lost(self) -> bool:
@@ -365,7 +367,8 @@ class Changes(Value):
     ``now_shown`` those that only this one has, though their sources say both, or nearly so. ``called_wrong`` counts the earlier
     facts that are left out because a person called them wrong: they are in none of these. ``other_nearest``: another passage than
     then is the nearest, and it is not that one as it reads now; ``called_useful``: a person called it useful. ``first_of_kind``:
-    of the two reports one is of passages, and the other a model's; then none is counted as kept.
+    of the two reports one is of passages, and the other a model's; then none is counted as kept. ``moved`` has the address that
+    a source has now by the one that it had.
     """
 
     session: str
@@ -383,6 +386,7 @@ class Changes(Value):
     other_nearest: bool = False
     first_of_kind: bool = False
     called_useful: bool = False
+    moved: dict[str, str] = {}
 
 
 @dataclass(slots=True)

@@ -31,7 +31,7 @@ from pipeline.text.humanize import counted
 from pipeline.text.passages import blocks
 from pipeline.text.quotes import holds_quote
 from pipeline.text.ranking import TermStatistics
-from pipeline.text.words import repeated, split_sentences, word_count, words
+from pipeline.text.words import DEFAULT_LANGUAGE, repeated, split_sentences, stems, stop_words, word_count, words
 
 _FAILED_STEPS = {s.SearchFor: ("search", "searches", "could not be made"), s.FetchPage: ("page", "pages", "could not be read")}
 _SIDES: dict[str, tuple[str, str]] = {
@@ -106,7 +106,7 @@ def limits(state: SessionState) -> Iterator[str]:
     if unread := _without_room(state):
         more = f" and {len(unread) - _NAMED} more" if len(unread) > _NAMED else ""
         yield f"Found, but not read by the model: {', '.join(f'“{title}”' for title in unread[:_NAMED])}{more}"
-    moved = {s.FetchPage(url).key for url in renamed(state.earlier, state)} if state.earlier else set[str]()
+    moved = {s.FetchPage(url).key for url in (state.changes.moved if state.changes else ())}
     for kind, (one, many, what) in _FAILED_STEPS.items():
         failures = [failure for failure in _final_failures(state, kind) if failure.step not in moved]
         if failures:
@@ -216,9 +216,9 @@ def _alike(part: str, whole: str) -> float:
 
 
 def _sentences(text: str) -> list[str]:
-    """The sentences of a text, and the lines of its code, each in a fence of its own; without those that have no word."""
+    """The sentences of a text and the lines of its code, each in a fence of its own; without headings and what has no word."""
     found = list[str]()
-    for block in blocks(text):
+    for block in (block for block in blocks(text) if block.kind != "heading"):
         lines = [f"```\n{line.strip()}\n```" for line in block.text.split("\n")]
         found += filter(words, lines if block.kind == "code" else split_sentences(block.text))
     return found
@@ -248,10 +248,15 @@ def news_told(state: SessionState, found: v.Changes) -> list[str]:
     return [*said, *(one.said for one in found.changed), *(one.after for one in found.sources), *gone]
 
 
-def renamed(earlier: v.EarlierSession, state: SessionState) -> dict[str, str]:
-    """Return the digest of each earlier source that was not read again, and whose text a source with another address has now."""
-    texts = {page.digest for page in state.pages.values()}
-    return {one.url: one.digest for one in earlier.sources if one.url not in state.pages and one.digest in texts}
+def _moved(earlier: v.EarlierSession, state: SessionState, text_of: Callable[[str], str]) -> Iterator[tuple[str, str]]:
+    """Yield each earlier source that was not read again and whose text a new address has now, or nearly so, and that address."""
+    known = {one.url for one in earlier.sources}
+    for one in (one for one in earlier.sources if one.url not in state.pages):
+        likeness = {page.url: page.digest == one.digest for page in state.pages.values()}
+        for url in likeness.keys() - known:
+            texts = text_of(one.digest), text_of(state.pages[url].digest)
+            likeness[url] = likeness[url] or min(repeated(*texts), repeated(*reversed(texts))) >= _NEARLY
+        yield from ((one.url, url) for url in [url for url in likeness if likeness[url]][:1])
 
 
 def session_changes(
@@ -269,7 +274,7 @@ def session_changes(
     sentences that the text has nearly so. What a report since told is not told again. Passages, which the report shows as they
     are, are kept if it has a sentence of them; what the earlier text had nearly so is not new there, and what the current text
     has nearly so not gone. What another page says is not gone, unless it was shown from a document that was deleted and is shown
-    no more; what only such a document said is gone.
+    no more; what only such a document said is gone. A document that was moved is the same one, also if a little of it changed.
     """
 
     def unsaid(quote: str, text: str) -> str:
@@ -279,11 +284,11 @@ def session_changes(
         return quote if rest and rest == said else "\n".join(rest)
 
     def new_in(fact: v.Fact) -> str:
-        page = state.pages.get(fact.url) if fact.url not in before else None
+        page = state.pages.get(fact.url) if fact.url not in before and fact.url not in moved.values() else None
         was_unread = page and (page.file_changed or is_other_kind) and not earlier.reported_at <= page.file_changed <= page.at
         rest = "" if was_unread else unsaid(fact.quote, known)
         for one in earlier.sources:
-            if fact.url == one.url or fact.digest == one.digest:
+            if fact.url == moved.get(one.url, one.url) or fact.digest == one.digest:
                 rest = "" if fact.digest == one.digest else unsaid(rest, text_of(one.digest))
         return rest
 
@@ -302,12 +307,24 @@ def session_changes(
         return nearly or any(not unsaid(lost[fact.id], text_of(page.digest)) for page in state.pages.values())
 
     def in_part(fact: v.Fact) -> v.Fact:
-        return fact if lost[fact.id] == fact.quote else fact.model_copy(update={"claim": "", "quote": lost[fact.id]})
+        part = {} if lost[fact.id] == fact.quote else {"claim": "", "quote": lost[fact.id]}
+        return fact.model_copy(update={"url": moved.get(fact.url, fact.url), **part})
+
+    def said_elsewhere(old: str, new: str) -> str | None:
+        """Of a text's new sentences that no quote shows, the one nearest to the question, "" if none; None: no word changed."""
+        then, today = ({tuple(words(one)): one for one in _sentences(text_of(digest))} for digest in (old, new))
+        if then.keys() == today.keys():
+            return None
+        wanted = {*stems(state.query)} - stop_words(DEFAULT_LANGUAGE)
+        said = (one for key, one in today.items() if then and key not in then and not holds_quote(f"{shown}\n\n{told}", one))
+        return max(said, key=lambda one: len(wanted.intersection(stems(one))), default="")
 
     is_other_kind = earlier.of_passages != bool(state.passages)
     of_passages = earlier.of_passages and not is_other_kind
     before, facts = {source.url: source for source in earlier.sources}, _facts_of_report(state)
-    now = renamed(earlier, state) | {url: page.digest for url, page in state.pages.items()}
+    moved = dict(_moved(earlier, state, text_of))
+    now = {url: page.digest for url, page in state.pages.items()}
+    now |= {was: now[url] for was, url in moved.items()}
     unread = []
     for source in (before[url] for url in earlier.cited if url in before and url not in now):
         failure = state.failures.get(s.FetchPage(source.url).key)
@@ -325,7 +342,9 @@ def session_changes(
     lost = {one.id: part for one in read_again if one.id not in same and (part := unsaid(one.quote, texts.get(one.url, "")))}
     fresh = {fact.id: part for fact in facts if (part := new_in(fact))}
     was_said = [fact for fact in read_again if fact.id in lost]
-    pairs = [(old.id, new.id) for old, new in product(was_said, facts) if new.id in fresh and old.url == new.url]
+    pairs = [
+        (old.id, new.id) for old, new in product(was_said, facts) if new.id in fresh and moved.get(old.url, old.url) == new.url
+    ]
     alike = [(max(_alike(lost[was], fresh[new]), _alike(fresh[new], lost[was])), was, new) for was, new in pairs]
     after: dict[str, str] = {}
     for likeness, was, becomes in sorted(alike, key=lambda pair: -pair[0]):
@@ -333,7 +352,7 @@ def session_changes(
             after[was] = becomes
     alone = [fact for fact in was_said if fact.id not in after]
     replaced = {fact.id: said_instead(fact) for fact in alone if fact.url in now}
-    is_told = [fact for fact in alone if not unsaid(replaced.get(fact.id) or lost[fact.id], told)]
+    is_told = [one for one in alone if one.url in earlier.told or not unsaid(replaced.get(one.id) or lost[one.id], told)]
     read_again = [fact for fact in read_again if fact not in is_told]
     news = [fact for fact in was_said if fact not in is_told]
     changed = [fact for fact in news if fact.id in after or replaced.get(fact.id)]
@@ -342,7 +361,7 @@ def session_changes(
     gone = [fact for fact in is_gone if fact not in changed]
     not_shown = [fact for fact in not_shown if fact not in changed and fact not in gone]
     new = [fact for fact in facts if fact.id in fresh and fact.id not in after.values()]
-    texts_before = {source.url: text_of(source.digest) for source in earlier.sources if state.passages}
+    texts_before = {moved.get(one.url, one.url): text_of(one.digest) for one in earlier.sources if state.passages}
     nearly = [one for one in new if one.id in earlier.quoted or repeated(fresh[one.id], texts_before.get(one.url, "")) >= _NEARLY]
     now_shown = [fact for fact in facts if fact.id not in fresh and unsaid(fact.quote, known) == fact.quote]
     then = next((fact for fact in earlier.facts if fact.id == earlier.nearest), None)
@@ -358,10 +377,11 @@ def session_changes(
         ),
         gone=tuple(map(in_part, gone)),
         sources=tuple(
-            v.SourceChange(url=page.url, title=page.title, before=source.digest, after=page.digest)
+            v.SourceChange(url=page.url, title=page.title, before=source.digest, after=page.digest, said=said)
             for source in earlier.sources
-            if (page := state.pages.get(source.url)) and page.digest != source.digest and page.url in cited
+            if (page := state.pages.get(moved.get(source.url, source.url))) and page.digest != source.digest and page.url in cited
             if page.digest not in earlier.told or page.url in {fact.url for fact in (*new, *news)}
+            if (said := said_elsewhere(source.digest, page.digest)) is not None
         ),
         unread=tuple(one for one in unread if not (one.is_lost and one.url in earlier.told)),
         kept=0 if is_other_kind else len(read_again) - len(changed) - len(gone) - len(not_shown),
@@ -370,6 +390,7 @@ def session_changes(
         called_wrong=len(left_out),
         other_nearest=of_passages and then is not None and then not in is_told and not is_same,
         first_of_kind=is_other_kind,
+        moved=moved,
     )
 
 

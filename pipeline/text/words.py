@@ -268,12 +268,9 @@ def words_around_changes(said: str, before: Sequence[str], longest: int, longest
 def _around_change(said: str, part: str, was: str, longest: int) -> str:
     start = part.rfind(" ", 0, len(commonprefix([part, was]))) + 1
     same_end = min(len(commonprefix([part[::-1], was[::-1]])), len(part) - start, len(was) - start)
-    word, _, more = part[len(part) - same_end :].partition(" ")  # to the end of the word that differs
-    unit = more.partition(" ")[0].rstrip(".,;:")
-    same_end -= len(word)
-    if unit.isalpha() and unit not in stop_words(language_of(part)) and was[: len(was) - same_end][-1:].isdigit():
-        same_end -= len(f" {unit}")
+    same_end -= len(part[len(part) - same_end :].partition(" ")[0])  # to the end of the word that differs
     old = _without_end_signs(was[start : len(was) - same_end])
+    old = old if old.count("(") == old.count(")") else old.partition("(")[0].strip()
     words_before = f" (was “{old}”)" if 0 < 2 * len(old) < longest else ""
     longest, end = longest - len(words_before), len(part) - same_end
     if end > longest:  # it is so far behind that it has to be the end of what is shown

@@ -165,9 +165,8 @@ def _comparable(value: object) -> str:
     """A property's value as text for comparing: dates as they are written, and one kind of number."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return repr(float(value))
-    if isinstance(value, str | bool | None):
-        return as_json(value)
-    return as_json(value.isoformat() if isinstance(value, date) else str(value))
+    text = value.isoformat() if isinstance(value, date) else value
+    return as_json(text if isinstance(text, str | bool | None) else str(text))
 
 
 def letters_of(lines: Iterable[bytes]) -> str:
