@@ -31,7 +31,7 @@ from pipeline.text.humanize import counted
 from pipeline.text.passages import blocks
 from pipeline.text.quotes import holds_quote
 from pipeline.text.ranking import TermStatistics
-from pipeline.text.words import DEFAULT_LANGUAGE, repeated, split_sentences, stems, stop_words, word_count, words
+from pipeline.text.words import question_words_in, repeated, split_sentences, word_count, words
 
 _FAILED_STEPS = {s.SearchFor: ("search", "searches", "could not be made"), s.FetchPage: ("page", "pages", "could not be read")}
 _SIDES: dict[str, tuple[str, str]] = {
@@ -315,9 +315,8 @@ def session_changes(
         then, today = ({tuple(words(one)): one for one in _sentences(text_of(digest))} for digest in (old, new))
         if then.keys() == today.keys():
             return None
-        wanted = {*stems(state.query)} - stop_words(DEFAULT_LANGUAGE)
         said = (one for key, one in today.items() if then and key not in then and not holds_quote(f"{shown}\n\n{told}", one))
-        return max(said, key=lambda one: len(wanted.intersection(stems(one))), default="")
+        return max(said, key=lambda one: question_words_in(state.query, one), default="")
 
     is_other_kind = earlier.of_passages != bool(state.passages)
     of_passages = earlier.of_passages and not is_other_kind

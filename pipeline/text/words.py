@@ -246,6 +246,18 @@ def repeated(part: str, whole: str) -> float:
     return len(pairs & known) / len(pairs) if pairs else 0.0
 
 
+def question_words_in(question: str, text: str) -> int:
+    """Return how many different words of a question a text has, in whatever form; function words do not count."""
+    return len({*stems(question)}.intersection(stems(text)) - stop_words(DEFAULT_LANGUAGE))
+
+
+def from_nearest_sentence(question: str, text: str) -> str:
+    """Return a text on one line from the sentence on that has most words of a question; ``…`` stands for those before it."""
+    parts = split_sentences(text)
+    best = max(range(len(parts)), key=lambda place: question_words_in(question, parts[place]), default=0)
+    return f"… {' '.join(map(str.strip, parts[best:]))}" if best else text
+
+
 def words_around_changes(said: str, before: Sequence[str], longest: int, longest_new: int) -> list[str]:
     """Return what ``said`` says and the sentences ``before`` did not say, in lines: one for each sentence that is nearly one of
     them, and one, of at most ``longest_new`` characters, for all others.

@@ -41,7 +41,7 @@ from pipeline.ports import EventStore
 from pipeline.text.addresses import DOCUMENTS, path_of
 from pipeline.text.cleaning import grouped, name_slug, one_line, same_question, slug
 from pipeline.text.times import is_zone, moment_of, night_of
-from pipeline.text.words import language_code, split_sentences, words, words_around_changes
+from pipeline.text.words import from_nearest_sentence, language_code, split_sentences, words, words_around_changes
 from pipeline.vault import note
 from pipeline.vault.build_cache import Kept, rows_in
 from pipeline.vault.note import Names, View
@@ -192,17 +192,18 @@ def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
 def _answer(state: SessionState, summary: Sequence[Sentence]) -> Sentence:
     """Return the answer of a summary of at least one sentence, on one line, with the known facts that it cites.
 
-    Of written text it is the first sentence that says enough by itself; without a model the beginning of the best passage, after
-    the heading that it is under, which may be the term that it defines; of one that begins with code, what leads to that.
+    Of written text it is the first sentence that says enough by itself; without a model the best passage from the sentence on
+    that is nearest to the question, after its heading, which may be the term that it defines; code after what leads to it.
     """
     first = next((sentence for sentence in summary if sentence.facts), summary[0])  # what cites nothing answers nothing
     facts = tuple(name for name in dict.fromkeys(first.facts) if name in state.facts)
     if outcome_of(state) == "passages":
         # A definition without its term says little, and so does code without what leads to it.
-        heading, lead = (state.facts[facts[0]].heading, state.facts[facts[0]].lead) if facts else ("", "")
+        fact = next((state.facts[name] for name in facts), None)
+        heading, lead = (one_line(fact.heading, 60).rstrip(":"), fact.lead) if fact else ("", "")
         is_code = any(block.kind == "code" for block in blocks_of(first.text)[:1])
-        parts = one_line(heading, 60).rstrip(":"), f"{flat(lead)} {flat(first.text)}" if is_code else flat(first.text)
-        return Sentence(text=one_line(": ".join(filter(None, parts)), LONGEST_ANSWER), facts=facts)
+        said = f"{flat(lead)} {flat(first.text)}" if is_code else from_nearest_sentence(state.query, flat(first.text))
+        return Sentence(text=one_line(f"{heading}: {said}".removeprefix(": "), LONGEST_ANSWER), facts=facts)
     said, *others = split_sentences(" ".join(first.text.split())) or [first.text]
     while others and (len(said) < _SHORT or said.endswith(":")):
         said = f"{said} {others.pop(0)}"
@@ -583,8 +584,7 @@ def folded(store: EventStore, session: str, version: int | None = None) -> tuple
     Raises:
         LogError: a record is not a valid event, or was written by a newer major version.
     """
-    records = store.load(session)
-    history = tuple(decode_all(one.data for one in records if version is None or one.version <= version))
+    history = tuple(decode_all(one.data for one in store.load(session) if version is None or one.version <= version))
     return state_of(session, history), history
 
 
