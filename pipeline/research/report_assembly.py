@@ -28,10 +28,10 @@ from pipeline.reasoners.passages import choose, with_texts
 from pipeline.research.step_context import StepContext, StepResult
 from pipeline.text.cleaning import grouped
 from pipeline.text.humanize import counted
-from pipeline.text.passages import blocks
+from pipeline.text.passages import statements
 from pipeline.text.quotes import holds_quote
 from pipeline.text.ranking import TermStatistics
-from pipeline.text.words import question_words_in, repeated, split_sentences, word_count, words
+from pipeline.text.words import question_words_in, repeated, word_count, words
 
 _FAILED_STEPS = {s.SearchFor: ("search", "searches", "could not be made"), s.FetchPage: ("page", "pages", "could not be read")}
 _SIDES: dict[str, tuple[str, str]] = {
@@ -216,12 +216,8 @@ def _alike(part: str, whole: str) -> float:
 
 
 def _sentences(text: str) -> list[str]:
-    """The sentences of a text and the lines of its code, each in a fence of its own; without headings and what has no word."""
-    found = list[str]()
-    for block in (block for block in blocks(text) if block.kind != "heading"):
-        lines = [f"```\n{line.strip()}\n```" for line in block.text.split("\n")]
-        found += filter(words, lines if block.kind == "code" else split_sentences(block.text))
-    return found
+    """The statements of a text that have a word, a line of code in a fence of its own."""
+    return [f"```\n{one}\n```" if kind == "code" else one for kind, one in statements(text) if words(one)]
 
 
 def earlier_session(state: SessionState) -> v.EarlierSession:

@@ -172,6 +172,15 @@ class _Piece:
         return self.kind in ("paragraph", "code") and points_back(self.text)
 
 
+def statements(text: str) -> Iterator[tuple[BlockKind, str]]:
+    """Yield the least parts of a text that say something, each with the kind of its block: sentences, rows, lines of code."""
+    for block in blocks(text):
+        if block.kind in ("code", "row"):
+            yield from ((block.kind, line.strip()) for line in block.text.split("\n"))
+        elif block.kind != "heading":
+            yield from ((block.kind, one.strip()) for one in split_sentences(block.text))
+
+
 def without_open_end(text: str) -> str:
     """Return a passage's text without a last sentence that only introduces what is not in it ("The options are:").
 

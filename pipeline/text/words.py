@@ -251,11 +251,10 @@ def question_words_in(question: str, text: str) -> int:
     return len({*stems(question)}.intersection(stems(text)) - stop_words(DEFAULT_LANGUAGE))
 
 
-def from_nearest_sentence(question: str, text: str) -> str:
-    """Return a text on one line from the sentence on that has most words of a question; ``…`` stands for those before it."""
-    parts = split_sentences(text)
+def from_nearest(question: str, parts: Sequence[str]) -> str:
+    """Return the parts of a text from the one on that has most words of a question; ``…`` stands for those before it."""
     best = max(range(len(parts)), key=lambda place: question_words_in(question, parts[place]), default=0)
-    return f"… {' '.join(map(str.strip, parts[best:]))}" if best else text
+    return f"{'… ' if best else ''}{' '.join(parts[best:])}"
 
 
 def words_around_changes(said: str, before: Sequence[str], longest: int, longest_new: int) -> list[str]:

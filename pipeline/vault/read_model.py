@@ -40,13 +40,14 @@ from pipeline.errors import LogError, LogUnreadable
 from pipeline.ports import EventStore
 from pipeline.text.addresses import DOCUMENTS, path_of
 from pipeline.text.cleaning import grouped, name_slug, one_line, same_question, slug
+from pipeline.text.passages import statements
 from pipeline.text.times import is_zone, moment_of, night_of
-from pipeline.text.words import from_nearest_sentence, language_code, split_sentences, words, words_around_changes
+from pipeline.text.words import from_nearest, language_code, split_sentences, words, words_around_changes
 from pipeline.vault import note
 from pipeline.vault.build_cache import Kept, rows_in
 from pipeline.vault.note import Names, View
 from pipeline.vault.output.escaping import Link, superscript
-from pipeline.vault.output.passage_markdown import blocks_of, flat, statement
+from pipeline.vault.output.passage_markdown import flat, statement
 
 LONGEST_ANSWER = 320  # characters
 ON_HOME = 120  # characters of a text on Home, which is read on a phone
@@ -198,15 +199,14 @@ def _answer(state: SessionState, summary: Sequence[Sentence]) -> Sentence:
     first = next((sentence for sentence in summary if sentence.facts), summary[0])  # what cites nothing answers nothing
     facts = tuple(name for name in dict.fromkeys(first.facts) if name in state.facts)
     if outcome_of(state) == "passages":
-        # A definition without its term says little, and so does code without what leads to it.
-        fact = next((state.facts[name] for name in facts), None)
-        heading, lead = (one_line(fact.heading, 60).rstrip(":"), fact.lead) if fact else ("", "")
-        is_code = any(block.kind == "code" for block in blocks_of(first.text)[:1])
-        said = f"{flat(lead)} {flat(first.text)}" if is_code else from_nearest_sentence(state.query, flat(first.text))
-        return Sentence(text=one_line(f"{heading}: {said}".removeprefix(": "), LONGEST_ANSWER), facts=facts)
-    said, *others = split_sentences(" ".join(first.text.split())) or [first.text]
-    while others and (len(said) < _SHORT or said.endswith(":")):
-        said = f"{said} {others.pop(0)}"
+        fact = state.facts[facts[0]] if facts else None
+        heading, lead = (one_line(fact.heading, 60).rstrip(":"), fact.lead) if fact else ("", "")  # it may be the term defined
+        parts = [flat(one) for _, one in statements(f"{lead}\n\n{first.text}")]
+        said = ": ".join(filter(None, (heading, from_nearest(state.query, parts))))
+    else:
+        said, *others = split_sentences(" ".join(first.text.split())) or [first.text]
+        while others and (len(said) < _SHORT or said.endswith(":")):
+            said = f"{said} {others.pop(0)}"
     return Sentence(text=one_line(said, LONGEST_ANSWER), facts=facts)
 
 
