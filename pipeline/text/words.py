@@ -12,7 +12,7 @@ import re
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from functools import cache, lru_cache
 from itertools import chain, pairwise, repeat
@@ -251,10 +251,10 @@ def question_words_in(question: str, text: str) -> int:
     return len({*stems(question)}.intersection(stems(text)) - stop_words(DEFAULT_LANGUAGE))
 
 
-def from_nearest(question: str, parts: Sequence[str]) -> str:
-    """Return the parts of a text from the one on that has most words of a question; ``…`` stands for those before it."""
-    best = max(range(len(parts)), key=lambda place: question_words_in(question, parts[place]), default=0)
-    return f"{'… ' if best else ''}{' '.join(parts[best:])}"
+def from_nearest(question: str, text: str, parts: Iterable[str]) -> str:
+    """Return a text from the one of its parts on that has most words of a question; ``…`` stands for what is before it."""
+    place = text.find(max(parts, key=lambda part: question_words_in(question, part), default=""))
+    return f"… {text[place:]}" if place > 0 else text
 
 
 def words_around_changes(said: str, before: Sequence[str], longest: int, longest_new: int) -> list[str]:

@@ -201,8 +201,9 @@ def _answer(state: SessionState, summary: Sequence[Sentence]) -> Sentence:
     if outcome_of(state) == "passages":
         fact = state.facts[facts[0]] if facts else None
         heading, lead = (one_line(fact.heading, 60).rstrip(":"), fact.lead) if fact else ("", "")  # it may be the term defined
-        parts = [flat(one) for _, one in statements(f"{lead}\n\n{first.text}")]
-        said = ": ".join(filter(None, (heading, from_nearest(state.query, parts))))
+        whole = f"{lead}\n\n{first.text}"
+        said = from_nearest(state.query, flat(whole), (flat(one) for _, one in statements(whole)))
+        said = f"{heading}: {said}" if heading else said
     else:
         said, *others = split_sentences(" ".join(first.text.split())) or [first.text]
         while others and (len(said) < _SHORT or said.endswith(":")):

@@ -333,9 +333,7 @@ def picture(model: VaultModel) -> GeneratedFile:
 
 def _outcomes(model: VaultModel, night: Night) -> Counter[str]:
     """How the questions of a night ended; a question counts once."""
-    return Counter(
-        ended_as(entry.status, model.by_id.get(entry.session)) for entry in night.last if entry.session not in model.hidden
-    )
+    return Counter(ended_as(one.status, model.by_id.get(one.session)) for one in night.last if one.session not in model.hidden)
 
 
 def _words(night: Night, counts: Counter[str]) -> str:
