@@ -23,7 +23,7 @@ from pipeline.domain.page_choice_and_findings import (
 )
 from pipeline.domain.report_draft import items_of, kept_text
 from pipeline.domain.session_state import Failure, SessionState, cost_of, workers_in_order, working_seconds
-from pipeline.errors import ObjectMissing
+from pipeline.errors import GONE, ObjectMissing
 from pipeline.reasoners.passages import choose, with_texts
 from pipeline.research.step_context import StepContext, StepResult
 from pipeline.text.cleaning import grouped
@@ -241,18 +241,21 @@ def news_told(state: SessionState, found: v.Changes) -> list[str]:
     lost = (*found.gone, *(one.before for one in found.changed))
     said = (*(fact.quote for fact in lost), *(found.parts.get(fact.id, fact.quote) for fact in new))
     gone = (one.url for one in found.unread if one.is_lost)
-    return [*said, *(one.said for one in found.changed), *(one.after for one in found.sources), *gone]
+    elsewhere = (text for one in found.sources for text in (one.said, one.after))
+    return [*said, *(one.said for one in found.changed), *elsewhere, *gone]
 
 
 def _moved(earlier: v.EarlierSession, state: SessionState, text_of: Callable[[str], str]) -> Iterator[tuple[str, str]]:
-    """Yield each earlier source that was not read again and whose text a new address has now, or nearly so, and that address."""
+    """Yield earlier sources that have another address now, each with that: the text is the same, or nearly so of a file gone."""
     known = {one.url for one in earlier.sources}
     for one in (one for one in earlier.sources if one.url not in state.pages):
-        likeness = {page.url: page.digest == one.digest for page in state.pages.values()}
-        for url in likeness.keys() - known:
-            texts = text_of(one.digest), text_of(state.pages[url].digest)
-            likeness[url] = likeness[url] or min(repeated(*texts), repeated(*reversed(texts))) >= _NEARLY
-        yield from ((one.url, url) for url in [url for url in likeness if likeness[url]][:1])
+        found = [page.url for page in state.pages.values() if page.digest == one.digest]
+        failure = state.failures.get(s.FetchPage(one.url).key)
+        is_gone = not found and failure is not None and failure.message.endswith(GONE)
+        for page in (page for page in state.pages.values() if is_gone and page.url not in known):
+            texts = text_of(one.digest), text_of(page.digest)
+            found += [page.url] if min(repeated(*texts), repeated(*reversed(texts))) >= _NEARLY else []
+        yield from ((one.url, url) for url in found[:1])
 
 
 def session_changes(
@@ -347,7 +350,8 @@ def session_changes(
             after[was] = becomes
     alone = [fact for fact in was_said if fact.id not in after]
     replaced = {fact.id: said_instead(fact) for fact in alone if fact.url in now}
-    is_told = [one for one in alone if one.url in earlier.told or not unsaid(replaced.get(one.id) or lost[one.id], told)]
+    told_gone = deleted.intersection(earlier.told)
+    is_told = [one for one in alone if one.url in told_gone or not unsaid(replaced.get(one.id) or lost[one.id], told)]
     read_again = [fact for fact in read_again if fact not in is_told]
     news = [fact for fact in was_said if fact not in is_told]
     changed = [fact for fact in news if fact.id in after or replaced.get(fact.id)]

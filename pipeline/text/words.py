@@ -248,7 +248,8 @@ def repeated(part: str, whole: str) -> float:
 
 def question_words_in(question: str, text: str) -> int:
     """Return how many different words of a question a text has, in whatever form; function words do not count."""
-    return len({*stems(question)}.intersection(stems(text)) - stop_words(DEFAULT_LANGUAGE))
+    language = language_of(question)
+    return len({*stems(question, language)}.intersection(stems(text, language)) - stop_words(language))
 
 
 def from_nearest(question: str, text: str, parts: Iterable[str]) -> str:

@@ -405,7 +405,10 @@ def test_of_a_passage_the_sentences_alone_that_came_or_went_are_told_and_a_renam
 
 def test_a_document_that_was_moved_and_changed_a_little_is_the_same_one() -> None:
     kept, now = [f"The sea has {number} long and quiet shores." for number in range(9)], "corpus:deep/sea.md"
-    found = compared({SEA: [*kept, "The sea is nine fathoms deep."]}, {now: [*kept, "The sea is ten fathoms deep."]})
+    before, after = {SEA: [*kept, "The sea is nine fathoms deep."]}, {now: [*kept, "The sea is ten fathoms deep."]}
+    texts, state = {digest(one): " ".join(one) for world in (before, after) for one in world.values()}, session(after, name="s-2")
+    state.failures = {f"Read:{SEA}": Failure(f"Read:{SEA}", 1, True, "ReadFailed", f"{SEA} cannot be read: {GONE}", "")}
+    found = session_changes(earlier_session(cited(session(before))), state, texts.__getitem__)
     assert (found.moved, found.gone, found.unread, found.kept) == ({SEA: now}, (), (), 9)
     assert [(one.before.url, one.before.quote) for one in found.changed] == [(now, "The sea is nine fathoms deep.")]
 
