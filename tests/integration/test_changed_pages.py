@@ -57,7 +57,7 @@ def test_when_a_model_comes_or_goes_a_report_says_what_changed_since_the_last_of
         frost.write_text(frost.read_text().replace("10", "20"))
         report, home = night(with_model)
         assert "**Gone:**" not in report
-        assert "(was “10 degrees”)\n    - answered · 3 sources · 1 changed since " in home
+        assert "(was “10”)\n    - answered · 3 sources · 1 changed since " in home
         (tmp_path / "corpus" / "stove.md").unlink()
         report, home = night(without_model)
         assert "> [!tip] Nothing new since " in report  # the night before told it
