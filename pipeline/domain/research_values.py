@@ -241,7 +241,7 @@ class Paragraph(Value):
 
     For kind ``passages`` each sentence is a quoted passage of a source, in the format of ``pipeline.text.passages``. Prose has
     a form: in ``steps`` and ``bullets`` sentences are items, in a ``table`` a row below ``header``, in ``code`` its text.
-    Steps count from ``start``: they go on behind code that stands between them.
+    Steps count from ``start``: they go on behind code that stands between them. Bullets that go on inside a step have 2 there.
     """
 
     sentences: tuple[Sentence, ...]

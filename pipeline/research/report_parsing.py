@@ -134,9 +134,10 @@ def _paragraphs(lines: list[str], facts: Facts) -> Iterator[Paragraph]:
                 yield Paragraph(sentences=sentences, form="table", header=header)
         elif found := _ITEM.match(line):
             form: BlockForm = "steps" if found[1] else "bullets"
+            start = int(found[1] or 1 + (_indent(lines[at]) > 1))
             at, items = _items(lines, at, numbered=bool(found[1]))
             if sentences := tuple(one for item in items for one in _item_of(item, facts)):
-                yield Paragraph(sentences=sentences, form=form, start=int(found[1] or 1))
+                yield Paragraph(sentences=sentences, form=form, start=start)
         else:
             running = list(takewhile(lambda one: one.strip() and not _begins_block(one), lines[at:]))
             at += len(running)

@@ -134,7 +134,7 @@ def test_a_list_goes_on_behind_the_code_inside_an_item() -> None:
     text = f"# T\n\n{item}   - Run it [E2].\n   - Wait [E2].\n2. Look [E1].\n"
     _, _, items, steps = read_report(text, FACTS).sections[0].paragraphs
     assert (items.form, [(one.text, one.within) for one in items.sentences]) == ("bullets", [("Run it.", ""), ("Wait.", "")])
-    assert (steps.form, steps.start) == ("steps", 2)
+    assert (steps.form, steps.start, items.start) == ("steps", 2, 2)
     assert [one.form for one in read_report("# T\n\n - Pin it [E1].\n1. Look [E1].\n", FACTS).sections[0].paragraphs] == [
         "bullets",
         "steps",

@@ -90,6 +90,8 @@ def of_all_forms(store: MemoryStore) -> Story:
         "Steps anew": (
             Paragraph(sentences=(said("Rest:", basis="derived"),), form="steps"),
             Paragraph(sentences=(said("rest", basis="derived"),), form="code"),
+            Paragraph(sentences=(said("Or sleep:"),), form="bullets", start=2),
+            Paragraph(sentences=(said("sleep"),), form="code"),
         ),
         "Items": (
             Paragraph(sentences=(said("One."), said("Then.", basis="derived", within="item"), said("Two:")), form="bullets"),

@@ -223,7 +223,7 @@ class Citer:
         said that it has none: they have it.
         """
         found: list[Block] = []
-        going_on = [place for place, one in enumerate(paragraphs) if one.form == "steps" and one.start > 1]
+        going_on = [place for place, one in enumerate(paragraphs) if one.form in ("steps", "bullets") and one.start > 1]
         for place, paragraph in enumerate(paragraphs):
             if paragraph.kind == "passages":
                 found.append(Block(tuple(self.passages(paragraph.sentences))))
@@ -239,7 +239,7 @@ class Citer:
             ):
                 said = [replace(one, citations=(), derived=False) for one in said]
             follows = bool(found) and (found[-1].inside or found[-1].form == "steps" or (is_code and found[-1].form == "bullets"))
-            is_between = paragraph.form in ("paragraph", "bullets") and any(place < later for later in going_on)
+            is_between = paragraph.form in ("paragraph", "bullets") and any(place <= later for later in going_on)
             block = self._block(paragraph, said)
             found.append(replace(block, inside=follows and (is_code or is_between)))
         return tuple(found)
