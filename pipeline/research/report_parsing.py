@@ -253,17 +253,21 @@ def read_sentence(text: str, facts: Facts) -> Sentence | None:
 
 
 def read_as(text: str, paragraph: Paragraph, facts: Facts) -> Sentence | None:
-    """Return a sentence in the form of its paragraph; None without evidence. A row keeps its columns; code has no citation of
-    its own, so a changed piece of code is shown as a sentence."""
+    """Return a sentence in the form of its paragraph; None without evidence. A row keeps its columns, code in a fence its lines;
+    other code has no citation of its own, so a changed piece of it is shown as a sentence."""
     cells = _cells_of(text) if paragraph.form == "table" and text.strip().startswith("|") else []
+    fenced = _paragraphs(text.split("\n"), facts) if paragraph.form == "code" and "```" in text else ()
+    code = next((one.sentences[0] for one in fenced if one.form == "code"), None)
     if cells and len(cells) == (len(paragraph.header) or len(cells)):
         one = _row_of(cells, paragraph.header, facts)
+    elif code:
+        one = code.model_copy(update=_cited_in(text, facts))
     else:
         one = read_sentence(text if paragraph.form == "code" else unmarked(text), facts)
     if one is None or one.unknown or not one.facts:
         return None
-    if paragraph.form == "code" and (code := _code_of(one.text)):
-        return one.model_copy(update={"text": code})
+    if paragraph.form == "code" and not code and (marked := _code_of(one.text)):
+        return one.model_copy(update={"text": marked})
     if paragraph.form == "table" and not one.cells:
         return one.model_copy(update={"cells": (one.text, *[""] * (len(paragraph.header) - 1))})
     return one

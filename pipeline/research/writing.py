@@ -350,7 +350,8 @@ def _mended(
                     new |= {kept.text: _checked(Item(section, paragraph, sentence), state).warning} if kept else {}
                 additions: list[v.Sentence] = []
                 for text in added.get(place, ()):
-                    no_row = paragraph.form == "table" and not text.strip().startswith("|")  # it goes below the table
+                    begins = {"table": "|", "code": "`"}.get(paragraph.form, "")
+                    no_row = not text.strip().startswith(begins)  # it goes below the table, or the code
                     if (
                         one := read_as(text, v.Paragraph(sentences=()) if no_row else paragraph, facts)
                     ) and one.text not in stays:

@@ -179,14 +179,21 @@ def test_behind_a_citation_a_stop_ends_a_sentence_whatever_sign_the_next_begins_
     assert one.basis == "derived"
 
 
-def test_an_item_that_the_check_adds_behind_a_heading_begins_the_list_and_code_that_it_changes_stays_code() -> None:
+@pytest.mark.parametrize(
+    ("code_now", "is_now"),
+    [("∴ `pg_ctl halt` [E2].", "pg_ctl halt"), ("```sh\npg_ctl halt\n  -m fast\n``` [E2]", "pg_ctl halt\n  -m fast")],
+)
+def test_an_item_that_the_check_adds_behind_a_heading_begins_the_list_and_code_that_it_changes_stays_code(
+    code_now: str, is_now: str
+) -> None:
     text = "# T\n\nAll [E1].\n\n## Do\n\n1. Stop it [E1]:\n\n   `pg_ctl stop`\n\n2. Look [E1].\n\n## Why\n\nSo [E2].\n"
     text += "\n| a |\n|---|\n| b [E1] |\n"
     part = ReportPart(
         read_report(text, FACTS).sections,
-        verdicts={4: Verdict(sentence=4, supported=False, text="∴ `pg_ctl halt` [E2].")},
+        verdicts={4: Verdict(sentence=4, supported=False, text=code_now)},
         additions=(
             Addition(after=2, text="- First ask [E1]."),
+            Addition(after=4, text="It waits [E1]."),
             Addition(after=6, text="- Not now [E1]."),
             Addition(after=8, text="It is [E2]."),
         ),
@@ -194,8 +201,11 @@ def test_an_item_that_the_check_adds_behind_a_heading_begins_the_list_and_code_t
     state = SessionState(facts={fact.id: fact for fact in FACTS.values()}, parts={1: part})
     (revised,) = mend_report(MendReport(1), state).drafts
     assert isinstance(revised, ReportRevised)
-    steps, code, _, why, _, table, below = [paragraph for section in revised.sections[1:] for paragraph in section.paragraphs]
+    steps, code, waits, _, why, _, table, below = [
+        paragraph for section in revised.sections[1:] for paragraph in section.paragraphs
+    ]
     assert (steps.form, [one.text for one in steps.sentences]) == ("steps", ["First ask.", "Stop it:"])
-    assert (code.form, code.sentences[0].text) == ("code", "pg_ctl halt")
+    assert (code.form, [one.text for one in code.sentences]) == ("code", [is_now])
+    assert (waits.form, waits.sentences[0].text) == ("paragraph", "It waits.")
     assert (why.form, why.sentences[0].text) == ("bullets", "Not now.")
     assert (len(table.sentences), below.form, below.sentences[0].text) == (1, "paragraph", "It is.")
