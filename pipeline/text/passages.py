@@ -21,8 +21,8 @@ One blank line separates two blocks. There is no blank line between adjacent lis
 A heading's anchor is the fragment that addresses it in the original (an HTML id, or the slug of the heading).
 
 A passage joins adjacent blocks of one section up to about 80 words, and goes to the end of its thought: what introduces a list, a
-table or code stays with it, and a list is whole up to 250 words. A longer block is
-split between sentences, code between lines. The text is a verbatim part of the stored page (apart from white space), with the
+table or code stays with it, a list is whole up to 250 words, a few words at a section's end join what is before. A longer block
+is split between sentences, code between lines. The text is a verbatim part of the stored page (apart from white space), with the
 marks of list items and table rows. A table's header, or the line that introduces a list, is kept with the passage as its
 ``lead``, also verbatim.
 """

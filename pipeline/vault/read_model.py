@@ -229,7 +229,7 @@ def _news(state: SessionState) -> News | None:
     if found is None:
         return None
     lost = tuple(one_line(path_of(source.url)) for source in found.unread if source.is_lost)
-    own = {one_line(path_of(one.url).rpartition("/")[2]): one.said for one in found.sources if one.url.startswith(DOCUMENTS)}
+    own = [(one_line(path_of(one.url).rpartition("/")[2]), one.said) for one in found.sources if one.url.startswith(DOCUMENTS)]
     # Older logs say it only of the report before.
     first_of_kind = found.first_of_kind or (state.earlier is not None and state.earlier.of_passages != bool(state.passages))
     is_same = not (added or found.changed or found.gone)
@@ -250,7 +250,7 @@ def _news(state: SessionState) -> News | None:
     nearest = "another passage is nearest" if found.other_nearest else ""
     called = f"{found.called_wrong:,} wrong" if found.called_wrong else "it useful" if nearest and found.called_useful else ""
     other = f"{nearest or 'another report'} since you called {called}" if called else nearest
-    others = [f"{name} (“{one_line(flat(said), ON_HOME)}”)" if said else name for name, said in own.items() if said or is_same]
+    others = [f"{name} (“{one_line(flat(said), ON_HOME)}”)" if said else name for name, said in own if said or is_same]
     elsewhere = f"changed in other places: {one_line(', '.join(others), LONGEST_ANSWER)}" if others else ""
     return News(found.since, tuple(dict.fromkeys(first)), *counts, other, elsewhere, first_of_kind, place)
 
