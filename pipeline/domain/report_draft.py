@@ -60,28 +60,34 @@ def fact_tokens(fact: Fact) -> int:
 def facts_of_parts(state: SessionState) -> list[list[Fact]]:
     """Return the facts of each part from 1 on; one list if they all fit. The text needs room twice: to be written and checked.
 
-    The facts of a question stay together where that leaves at most a third of a part empty.
+    The parts are about equally long. The facts of a question stay together unless they alone are more than a part takes.
     """
     room = window_of(state) - INSTRUCTIONS
     room -= min(room // 2, 2 * _WORD * state.config.report_words)
     facts = all_facts(state)
-    if sum(map(fact_tokens, facts)) <= room:
+    rest = sum(map(fact_tokens, facts))
+    if rest <= room:
         return [list(facts)]
     asked = [*dict.fromkeys(question for view in state.perspectives.values() for question in view.questions), ""]
     by_question: dict[str, list[Fact]] = {question: [] for question in asked}
     for fact in facts:
         by_question[fact.question if fact.question in by_question else ""].append(fact)
+    least = -(-rest // room)
+    share = rest // least
     parts: list[list[Fact]] = [[]]
-    left = room
+    taken = 0
     for found in by_question.values():
         together = sum(map(fact_tokens, found))
-        for fact in found:
-            ends = left < fact_tokens(fact) or (fact is found[0] and left < together <= room and left < room // 3)
-            if ends and parts[-1]:
+        others = least - len(parts)  # parts, which must have room for what this one leaves
+        is_full = taken + together // 2 > share and rest <= others * room
+        for place, fact in enumerate(found):
+            size = fact_tokens(fact)
+            if parts[-1] and (taken + size > room or (is_full and not place)):
                 parts.append([])
-                left = room
+                taken = 0
             parts[-1].append(fact)
-            left -= fact_tokens(fact)
+            taken += size
+            rest -= size
     return parts
 
 

@@ -36,10 +36,11 @@ _LARGE_TOKENS = 24_000  # of the plan's first worker, if a sixth of the window i
 _LATER_TOKENS = 6_000  # in a later one; a good half of the window if that is less
 # In that of the gaps; at least; and of one page, as long as there is room.
 _GAP_TOKENS, _LEAST_GAP_TOKENS, _GAP_PAGE_TOKENS = 10_000, 2_000, 400
-# Of all pages and, three times, the facts before the gaps, for each reading before. Half of what they leave is for pages of gaps:
-# what is found there is paid for twice more, to be written from and checked. Of eleven fast sessions, replayed, that take 29,500
-# to 34,800 tokens of four characters, not 27,200 to 34,500, these readings show 50 more of 220 lines that matter, not 43.
-_SESSION_TOKENS, _FACT_COSTS = 41_000, 3
+# Of all pages and, three times, the facts before the gaps: with one reading, and for each further one. Half of what they leave
+# is for pages of gaps: what is found there is paid for twice more, to be written from and checked. Of eleven fast sessions,
+# replayed, that take 29,500 to 34,800 tokens of four characters, not 27,200 to 34,500, these readings show 50 more of 220 lines
+# that matter, not 43. A deep one of three perspectives, two rounds and 245 facts takes 106,000.
+_SESSION_TOKENS, _READING_TOKENS, _FACT_COSTS = 41_000, 17_000, 3
 # Of a gap's room, of a page that the last reading searched for: of 15 answers 13 are shown, not 12. With half for one of which it
 # named several sections, 130 lines that matter of 160, not 129, and 77 of the 90 that matter most, not 75.
 _ASKED_SHARE, _SEVERAL_SHARE = 4, 2
@@ -57,6 +58,7 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
     pages = {f"S{number}": one for number, one in enumerate(sources_of(state, worker, step.iteration, context), start=1)}
     view = _view_of(state, worker, step.iteration)
     questions = {f"Q{number}": text for number, text in enumerate(_questions_of(state, worker, view), start=1)}
+    own = {key: text for key, text in questions.items() if text in view.questions}
     goes_on = not worker.round and (step.iteration < state.config.iterations or bool(state.config.gap_rounds))
     texts = {key: with_marks(one.text, one.shown, _seen(state, one.url), one.found, named=goes_on) for key, one in pages.items()}
     question = ReadingQuestion(
@@ -69,7 +71,7 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
         },
         iteration=step.iteration,
         asked=tuple(dict.fromkeys(_asked(state, worker, step.iteration))),
-        known=tuple(_known(state, worker, step.iteration, questions)),
+        known=tuple(_known(state, worker, step.iteration, own)),
         today=today_of(state),
         goes_on=goes_on,
     )
@@ -250,8 +252,8 @@ def _most_tokens(config: ResearchConfig, iteration: int, window: int, *, first: 
 
 def _gap_tokens(config: ResearchConfig, spent: int) -> int:
     """Return how many tokens of pages a reading for gaps is shown: half of what is left of those that were not ``spent``."""
-    left = (_SESSION_TOKENS * config.perspectives * config.iterations - spent) // 2
-    return max(_LEAST_GAP_TOKENS, min(_GAP_TOKENS, left))
+    all_tokens = _SESSION_TOKENS + _READING_TOKENS * (config.perspectives * config.iterations - 1)
+    return max(_LEAST_GAP_TOKENS, min(_GAP_TOKENS, (all_tokens - spent) // 2))
 
 
 def _spent(state: SessionState, context: StepContext) -> int:

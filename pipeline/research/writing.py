@@ -124,7 +124,8 @@ def _strangers(text: str, quoted: str, known: str) -> list[str]:
         for word, first in zip(plain, begins, strict=True)
         if _is_name(word.strip(_AROUND), ordinary=first or nouns or word.startswith(_MARKS))
     ]
-    strange = list(dict.fromkeys(word.strip(_AROUND) for word in named if _joined(word) not in known))
+    names = dict.fromkeys(word.replace("’", "'").strip(_AROUND).removesuffix("'s") for word in named)
+    strange = [name for name in names if _joined(name) not in known]
     initials = "".join(word[0] for word in strange)
     return [] if len(strange) > 1 and initials.isupper() and initials in quoted.split() else strange[:_MOST_NAMED]
 
@@ -178,7 +179,7 @@ async def write_report(step: WriteReport, state: SessionState, context: StepCont
         parts=parts,
         on=tuple(dict.fromkeys(fact.question for fact in facts.values() if fact.question)) if parts > 1 else (),
         written=tuple(_written(state)) if step.part == BEGINNING else (),
-        room=(window_of(state) - report_draft.INSTRUCTIONS) // 3 if step.part == BEGINNING else window_of(state),
+        room=0 if step.part == BEGINNING else window_of(state),  # what the parts say was checked against it
         earlier_on=state.earlier.reported_at[:10] if state.earlier and not state.earlier.of_passages else "",
         beyond=state.config.beyond,
     )
@@ -259,7 +260,9 @@ def _checked(item: Item, state: SessionState, keys: Mapping[str, str] = MappingP
     paragraphs = [one for part in state.parts.values() for section in part.sections for one in section.paragraphs]
     steps = sum(not one.within for paragraph in paragraphs if paragraph.form == "steps" for one in paragraph.sentences)
     numbers = " ".join(map(str, range(1, steps + 1)))  # "go back to step 3" needs no quote
-    return checked(item.sentence, state.facts, state.query, f"{today_of(state)} {numbers}", keys)
+    cited = [state.facts[name].url for name in item.sentence.facts if name in state.facts]
+    dates = " ".join(state.pages[url].published for url in cited if url in state.pages)
+    return checked(item.sentence, state.facts, state.query, f"{today_of(state)} {dates} {numbers}", keys)
 
 
 def _verdicts(said: Check, items: tuple[Item, ...], asked: Mapping[str, int], unfound: Iterable[int]) -> dict[int, v.Verdict]:

@@ -6,7 +6,8 @@ import pytest
 
 from pipeline.domain.events.session_events import PageRead
 from pipeline.domain.page_choice_and_findings import chosen_pages, facts_of, sheet_of
-from pipeline.domain.research_values import Fact, Hit, PlanNode, ResearchConfig
+from pipeline.domain.report_draft import facts_of_parts
+from pipeline.domain.research_values import Fact, Hit, Perspective, PlanNode, ResearchConfig
 from pipeline.domain.session_state import Iteration, PageObserved, SessionState, Worker
 from tests.fakes import done_search
 
@@ -69,3 +70,14 @@ def test_of_the_first_five_web_pages_two_at_most_are_of_one_site() -> None:
     searched(state, "one", *(f"https://a.example/{n}" for n in range(4)), *(f"https://{n}.example/" for n in "bcd"))
     hosts = [url.split("/")[2] for url in chosen_pages(state, worker, 1)]
     assert hosts == ["a.example", "a.example", "b.example", "c.example", "d.example"]
+
+
+def test_the_parts_of_a_report_are_about_equally_long_and_each_question_is_in_one() -> None:
+    asked = [name for name, times in {"a": 110, "b": 60, "c": 15, "d": 15, "e": 10}.items() for _ in range(times)]
+    quote = "Water flows downhill, and never up. " * 10
+    facts = [Fact(id=f"{number}", claim="", quote=quote, url="a", digest="", question=one) for number, one in enumerate(asked)]
+    view = Perspective(id="p", name="P", focus="", questions=tuple("abcde"))
+    state = SessionState(facts={fact.id: fact for fact in facts}, perspectives={"p": view})
+    parts = facts_of_parts(state)
+    assert [sorted({fact.question for fact in part}) for part in parts] == [["a"], ["b", "c", "d", "e"]]
+    assert sorted(fact.id for part in parts for fact in part) == sorted(state.facts)

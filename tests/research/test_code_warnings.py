@@ -17,6 +17,7 @@ def _warning(text: str) -> str:
     [
         "Copy the directory. Otherwise save it. When done: Each part.",
         "**Dumps:** Then copy it and/or save it, e.g. at night.",
+        "Copy it with the help of the Directory's data.",
         "Die Sicherung der Daten mit Hilfe des Programms liegt im Verzeichnis.",
     ],
 )
