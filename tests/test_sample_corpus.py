@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from pipeline.documents.extract import extract
 from scripts.make_sample_pdf import TARGET, document
 
@@ -19,10 +17,4 @@ def test_the_script_makes_the_committed_pdf_byte_for_byte() -> None:
 
 def test_there_are_documents_in_all_four_formats_each_with_a_title_of_its_own() -> None:
     assert {path.suffix for path in DOCUMENTS} == {".md", ".html", ".txt", ".pdf"}
-    titles = {extract(path.read_bytes(), path=str(path)).title for path in DOCUMENTS}
-    assert len(titles) == len(DOCUMENTS) >= 15
-
-
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
-def test_each_document_is_of_a_readable_length(path: Path) -> None:
-    assert 500 <= len(extract(path.read_bytes(), path=str(path)).text.split()) <= 1_200
+    assert len({extract(path.read_bytes(), path=str(path)).title for path in DOCUMENTS}) == len(DOCUMENTS) >= 15

@@ -12,54 +12,46 @@ from pipeline.reasoners.passages import ReadPage
 from pipeline.research.quoted_facts import facts_and_rejected
 from tests.commanding import said
 
-# language: the sentence that answers, two others of its document, the question
+# language: the sentence that answers, another of its document, the question
 TEXTS = {
     "zh": (
         "白鹭水库的最大水深是四十二米。",
         "水库建于一九五八年。",
-        "岸边有一座小博物馆。",
         "白鹭水库的最大水深是多少？",
     ),
     "ja": (
         "鷺沼貯水池の最大水深は四十二メートルです。",
         "堤防は石で造られました。",
-        "駅から歩いて行けます。",
         "鷺沼貯水池の水深はどのくらいですか？",
     ),
     "ko": (
         "백로 저수지의 최대 수심은 사십이 미터이다.",
         "둑은 돌로 지었다.",
-        "역에서 걸어갈 수 있다.",
         "백로 저수지의 수심은 얼마인가?",
     ),
     "th": (
         "อ่างเก็บน้ำนกกระสามีความลึกสูงสุดสี่สิบสองเมตร",
         "เขื่อนสร้างด้วยหิน",
-        "มีพิพิธภัณฑ์อยู่ริมฝั่ง",
         "อ่างเก็บน้ำนกกระสามีความลึกเท่าไร",
     ),
     "hi": (
         "बगुला जलाशय की अधिकतम गहराई बयालीस मीटर है।",
         "बाँध पत्थर से बना है।",
-        "किनारे पर एक संग्रहालय है।",
         "बगुला जलाशय की गहराई कितनी है?",
     ),
     "ar": (
         "أقصى عمق لخزان البلشون هو اثنان وأربعون مترا.",
         "بني السد من الحجر.",
-        "يوجد متحف على الضفة.",
         "ما هو عمق خزان البلشون؟",
     ),
     "ru": (
         "Наибольшая глубина водохранилища Цапля составляет сорок два метра.",
         "Плотина построена из камня.",
-        "На берегу есть музей.",
         "Какова глубина водохранилища Цапля?",
     ),
     "de": (
         "Die größte Tiefe des Reihersees beträgt zweiundvierzig Meter.",
         "Der Damm ist aus Stein gebaut.",
-        "Am Ufer steht ein Museum.",
         "Welche Tiefe hat der Reihersee?",
     ),
 }
@@ -68,8 +60,8 @@ LANGUAGES = pytest.mark.parametrize("language", TEXTS)
 
 @LANGUAGES
 def test_the_sentence_is_evidence_when_a_model_quotes_it_however_it_is_composed(language: str) -> None:
-    answer, *others, asked = TEXTS[language]
-    text = f"# {language}\n\n{others[0]} {answer} {others[1]}\n"
+    answer, other, asked = TEXTS[language]
+    text = f"# {language}\n\n{other} {answer} {other}\n"
     page = ReadPage("corpus:a.md", language, "0" * 64, text)
     facts, rejected = facts_and_rejected([(Finding(quote=answer, claim="42", question=asked), 1.0)], page)
     assert rejected == ()
@@ -81,9 +73,8 @@ def test_the_sentence_is_evidence_when_a_model_quotes_it_however_it_is_composed(
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("scripts")
     (folder / "corpus").mkdir()
-    for language, (answer, *others, _) in TEXTS.items():
-        pages = {"depth": answer, "dam": others[0], "museum": others[1]}
-        for name, text in pages.items():
+    for language, (answer, other, _) in TEXTS.items():
+        for name, text in {"depth": answer, "dam": other}.items():
             (folder / "corpus" / f"{language}-{name}.md").write_text(f"# {language} {name}\n\n{text}\n", encoding="utf-8")
     lines = "".join(f"  - {{query: '{texts[-1]}', id: {language}}}\n" for language, texts in TEXTS.items())
     (folder / "queries.yaml").write_text(f"queries:\n{lines}", encoding="utf-8")

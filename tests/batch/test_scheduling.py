@@ -117,7 +117,7 @@ def test_without_a_time_zone_a_night_lasts_from_noon_to_noon_by_the_clock_of_thi
 
 
 @pytest.mark.parametrize("missed", [0, 0.4])
-@pytest.mark.parametrize("at", [(2, 15), (0, 0), (23, 50), (6, 30)])
+@pytest.mark.parametrize("at", [(2, 15), (0, 0), (23, 50)])
 @pytest.mark.usefixtures("zone")
 def test_over_400_nights_a_daily_question_is_researched_once_a_night_and_a_weekly_one_on_its_weekday_or_the_first_night_after_it(
     at: tuple[int, int], missed: float

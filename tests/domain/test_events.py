@@ -61,7 +61,7 @@ def run_of(schema: str) -> bytes:
 
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
 def test_every_event_comes_back_as_the_same_event_and_the_same_bytes(kind: type[e.EventBase]) -> None:
-    @settings(max_examples=15, deadline=None)
+    @settings(max_examples=10, deadline=None)
     @given(instances(kind))
     def there_and_back(event: e.EventBase) -> None:
         if isinstance(event, e.RunStarted):

@@ -85,7 +85,7 @@ def spellings(secret: bytes) -> tuple[bytes, ...]:
     return secret, quote(secret.decode(), safe="").encode(), secret[::-1], secret.hex().encode()
 
 
-@pytest.mark.parametrize("evil", [evil for (evil,) in drawn(2, (0.0, 0.25, 0.5, 1.0))])
+@pytest.mark.parametrize("evil", [evil for (evil,) in drawn(4, (0.0, 0.25, 0.5, 1.0))])
 def test_a_whole_night_of_malice_leaves_no_secret_and_no_live_content_behind(tmp_path: Path, evil: float) -> None:
     with hosted(Options(poisoned=True)) as standin:
         standin.mix(5, evil, ["chat"], ["model:malicious"])

@@ -29,7 +29,7 @@ def research(folder: Path, *args: str) -> Said:
         return said(folder, *args)
 
 
-@pytest.mark.parametrize("name", [name for (name,) in drawn(2, REFUSALS)])
+@pytest.mark.parametrize("name", [name for (name,) in drawn(4, REFUSALS)])
 def test_a_refusal_is_met_once_whatever_is_waiting_and_all_goes_on_when_the_account_is_good_again(
     name: str, tmp_path: Path
 ) -> None:

@@ -133,14 +133,14 @@ def test_a_text_that_stands_twice_in_a_page_is_one_passage_the_first() -> None:
 
 
 def _long(unit: str) -> str:
-    return "# T\n\n" + unit * (500_000 // len(unit)) + "\n"
+    return "# T\n\n" + unit * (250_000 // len(unit)) + "\n"
 
 
 HOSTILE = {
     "alternating items and paragraphs": _long("- item of a list\n\nParagraph of it.\n\n"),
     "rows": _long("| a | b |\n"),
     "headings": _long("## H\n\n"),
-    "an open fence": "# T\n\n```\n" + "x = 1\n" * 330_000,
+    "an open fence": "# T\n\n```\n" + "x = 1\n" * 160_000,
     "no white space": _long("x"),
     "full stops": _long("."),
     "one paragraph of sentences": _long("It is loud. "),
@@ -151,10 +151,10 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_page_of_half_a_megabyte_is_cut_into_passages_in_a_few_seconds(name: str) -> None:
+def test_a_page_of_a_quarter_of_a_megabyte_is_cut_into_passages_in_a_few_seconds(name: str) -> None:
     began = time.process_time()
     passages.__wrapped__(HOSTILE[name])
-    assert time.process_time() - began < 20
+    assert time.process_time() - began < 10
 
 
 @pytest.mark.parametrize(
