@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pty
 import re
@@ -52,8 +51,9 @@ def test_the_first_signal_ends_the_night_in_order_and_the_next_night_goes_on(
     ended, end = night_of(folder)
     assert {(event.status, event.cause) for event in ended} == {("interrupted", "stopped")}
     assert end.exit_code == code
-    assert json.loads((folder / "events" / "local" / "last-run.json").read_text())["exit_code"] == code
-    assert list((folder / "vault" / "nights").glob("*.md"))
+    assert last_run(folder)["exit_code"] == code
+    (note,) = (folder / "vault" / "nights").glob("*.md")
+    assert "2 questions due, 2 left unfinished\n" in note.read_text()
     assert not (folder / "events" / "local" / "run.lock").exists()
     assert "no new call is started" in (folder / LOG_FILE).read_text("utf-8")
     assert not (folder / "events" / "talks").exists()  # what a note asks is a new call, too
