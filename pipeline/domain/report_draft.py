@@ -7,7 +7,7 @@ answer, to as many parts as it takes, and part 0, written last from what the oth
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from pipeline.domain.page_choice_and_findings import all_facts
@@ -128,7 +128,21 @@ def kept_text(state: SessionState) -> tuple[tuple[ReportSection, ...], tuple[Cut
         elif one.id != SUMMARY:
             continue
         shown.append(one)
-    return tuple(shown), tuple(cut)
+    return tuple(_numbered(shown)), tuple(cut)
+
+
+def _numbered(sections: Iterable[ReportSection]) -> Iterator[ReportSection]:
+    """Yield the sections with steps that go on counting where those before end: the check may have added some, or cut."""
+    last = 0
+    for section in sections:
+        paragraphs = []
+        for one in section.paragraphs:
+            if one.form == "steps":
+                start = last + 1 if last and one.start > 1 else one.start
+                last = start - 1 + sum(not sentence.within for sentence in one.sentences)
+                one = one.model_copy(update={"start": start})
+            paragraphs.append(one)
+        yield section.model_copy(update={"paragraphs": tuple(paragraphs)})
 
 
 def reasons_to_cut(state: SessionState, part: ReportPart) -> dict[int, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.domain.events.session_events import ReportRevised
-from pipeline.domain.report_draft import joined_again
+from pipeline.domain.report_draft import joined_again, kept_text
 from pipeline.domain.research_values import Addition, Fact, Sentence, Verdict
 from pipeline.domain.session_state import ReportPart, SessionState
 from pipeline.domain.steps import MendReport
@@ -66,6 +66,13 @@ def test_steps_go_on_behind_code_that_stands_between_them() -> None:
     ]
     assert blocks[1].sentences[0].text == "pg_ctl start\n  -D data"
     assert blocks[1].sentences[0].facts == ("id-E2",)
+
+
+def test_the_steps_of_a_later_section_count_on_from_those_before_with_what_the_check_added_or_cut() -> None:
+    text = "## A\n\n1. Stop it [E1].\n2. Wait [E1].\n3. Start it [E2].\n\n## B\n\n3. Look [E1].\n\n## C\n\n1. Wait [E1].\n"
+    part = ReportPart(read_report(text, FACTS, begins=False).sections, checked=True)
+    sections, _ = kept_text(SessionState(parts={1: part}))
+    assert [paragraph.start for section in sections for paragraph in section.paragraphs] == [1, 4, 1]
 
 
 def test_a_key_that_was_not_given_out_is_kept_as_unknown() -> None:
