@@ -43,7 +43,7 @@ async def new_session(
         previous_session=decision.session,
         names="nested",
     )
-    earlier = earlier_knowledge(store, decision, of_passages=not config.has_model)
+    earlier = earlier_knowledge(store, decision.session, query.text, of_passages=not config.has_model)
     recorder = Recorder(session, store, context)
     known = [e.EarlierRecalled(earlier=earlier)] if earlier else []
     memory = [e.MemoryRecalled(recalled=recalled)] if recalled else []
@@ -52,13 +52,13 @@ async def new_session(
     return session
 
 
-def earlier_knowledge(store: EventStore, decision: Decision, *, of_passages: bool) -> EarlierSession | None:
+def earlier_knowledge(store: EventStore, name: str, question: str, *, of_passages: bool) -> EarlierSession | None:
     """Return what the last report of the same kind on the question, of passages or a model's, rests on; None if there is none.
 
-    What only the latest report cites is added to its sources, as it was then; what reports since told is added. If there is no
-    report of that kind, it is the latest of the other.
+    ``name`` is the session before. What only the latest report cites is added to its sources, as it was then; what reports since
+    told is added. If there is no report of that kind, it is the latest of the other.
     """
-    name, latest, told = decision.session, None, list[str]()
+    latest, told = None, list[str]()
     for _ in range(MOST_STEPS_BACK):
         if not name:
             break
@@ -67,7 +67,7 @@ def earlier_knowledge(store: EventStore, decision: Decision, *, of_passages: boo
         except LogError as error:
             _log.warning("the report is not compared with the earlier session %s: it cannot be read: %s", name, error.message)
             break
-        if not same_question(state.query, decision.query.text):
+        if not same_question(state.query, question):
             break
         if state.status == "complete":
             found = earlier_session(state)
@@ -111,10 +111,14 @@ def adopt_settings(session: ResearchSession, tonight: ResearchConfig, store: Eve
     Raises:
         LogError: the change could not be stored.
     """
-    config = adopted_config(session.state.config, tonight)
-    if config != session.state.config:
-        change = e.SettingsChanged(reasoner=config.reasoner, search=config.search, budget_usd=config.budget_usd)
-        Recorder(session, store, context).record(change)
+    state, recorder = session.state, Recorder(session, store, context)
+    config = adopted_config(state.config, tonight)
+    if state.config.has_model and not config.has_model:  # its report will be of passages, and be compared with such
+        earlier = earlier_knowledge(store, state.previous_session, state.query, of_passages=True)
+        if earlier and earlier != state.earlier:
+            recorder.record(e.EarlierRecalled(earlier=earlier))
+    if config != state.config:
+        recorder.record(e.SettingsChanged(reasoner=config.reasoner, search=config.search, budget_usd=config.budget_usd))
 
 
 def adopted_config(config: ResearchConfig, tonight: ResearchConfig) -> ResearchConfig:

@@ -309,13 +309,18 @@ def session_changes(
         part = {} if lost[fact.id] == fact.quote else {"claim": "", "quote": lost[fact.id]}
         return fact.model_copy(update={"url": moved.get(fact.url, fact.url), **part})
 
-    def said_elsewhere(old: str, new: str) -> str | None:
-        """Of a text's new sentences that no quote shows, the one nearest to the question, "" if none; None: no word changed."""
+    def said_elsewhere(old: str, new: str) -> tuple[str, str] | None:
+        """Of a text's new sentences that no quote shows, the one nearest to the question, "" if none, and what was there instead,
+        "" if it has nothing in common with the question or was nowhere nearly said; None if no word changed."""
         then, today = ({tuple(words(one)): one for one in _sentences(text_of(digest))} for digest in (old, new))
         if then.keys() == today.keys():
             return None
         said = (one for key, one in today.items() if then and key not in then and not holds_quote(f"{shown}\n\n{told}", one))
-        return max(said, key=lambda one: question_words_in(state.query, one), default="")
+        near = max(said, key=lambda one: question_words_in(state.query, one), default="")
+        lost_there = [one for key, one in then.items() if key not in today and question_words_in(state.query, near)]
+        was = max(lost_there, key=lambda one: _alike(one, near), default="")
+        was = was if _alike(was, near) >= _REWORDED else ""
+        return ("", "") if was and any(holds_quote(fact.quote, was) for fact in left_out) else (near, was)
 
     is_other_kind = earlier.of_passages != bool(state.passages)
     of_passages = earlier.of_passages and not is_other_kind
@@ -328,7 +333,7 @@ def session_changes(
         failure = state.failures.get(s.FetchPage(source.url).key)
         reason = failure.message if failure else "there was no time to read it again"
         unread.append(v.SourceChange(url=source.url, title=source.title, before=source.digest, reason=reason))
-    cited = {*earlier.cited, *(fact.url for fact in facts)}
+    shown_urls = {fact.url for fact in (*earlier.facts, *facts)}
     deleted = {source.url for source in unread if source.is_lost}
     known_again = [fact for fact in earlier.facts if fact.url in now or fact.url in deleted]
     left_out = [fact for fact in known_again if fact.id in wrong and fact.id not in state.facts]
@@ -366,22 +371,30 @@ def session_changes(
     then = next((fact for fact in earlier.facts if fact.id == earlier.nearest), None)
     nearest = state.facts[state.passages[0]] if state.passages else None
     is_same = then and nearest and (after.get(then.id) == nearest.id or unsaid(then.quote, nearest.quote) != then.quote)
+    beside = [
+        (v.SourceChange(url=page.url, title=page.title, before=source.digest, after=page.digest), said)
+        for source in earlier.sources
+        if (page := state.pages.get(moved.get(source.url, source.url))) and page.digest != source.digest
+        if not shown_urls.isdisjoint((source.url, page.url))
+        if page.digest not in earlier.told or page.url in {fact.url for fact in (*new, *news)}
+        if (said := said_elsewhere(source.digest, page.digest)) is not None
+    ]
+    in_place = [
+        v.FactChange(before=in_part(fact), after=after.get(fact.id, ""), said=replaced.get(fact.id, "")) for fact in changed
+    ]
+    in_place += [
+        v.FactChange(before=v.Fact(id=one.before, claim="", quote=was, url=one.url, digest=one.before), after="", said=said)
+        for one, (said, was) in beside
+        if was
+    ]
     return v.Changes(
         session=earlier.session,
         since=earlier.reported_at,
         added=tuple(fact.id for fact in new if fact not in nearly),
         parts={fact.id: fresh[fact.id] for fact in facts if fresh.get(fact.id, fact.quote) != fact.quote},
-        changed=tuple(
-            v.FactChange(before=in_part(fact), after=after.get(fact.id, ""), said=replaced.get(fact.id, "")) for fact in changed
-        ),
+        changed=tuple(in_place),
         gone=tuple(map(in_part, gone)),
-        sources=tuple(
-            v.SourceChange(url=page.url, title=page.title, before=source.digest, after=page.digest, said=said)
-            for source in earlier.sources
-            if (page := state.pages.get(moved.get(source.url, source.url))) and page.digest != source.digest and page.url in cited
-            if page.digest not in earlier.told or page.url in {fact.url for fact in (*new, *news)}
-            if (said := said_elsewhere(source.digest, page.digest)) is not None
-        ),
+        sources=tuple(one.model_copy(update={"said": "" if was else said}) for one, (said, was) in beside),
         unread=tuple(one for one in unread if not (one.is_lost and one.url in earlier.told)),
         kept=0 if is_other_kind else len(read_again) - len(changed) - len(gone) - len(not_shown),
         not_shown=tuple(not_shown),

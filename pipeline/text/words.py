@@ -283,7 +283,8 @@ def _around_change(said: str, part: str, was: str, longest: int) -> str:
     same_end -= len(part[len(part) - same_end :].partition(" ")[0])  # to the end of the word that differs
     old = _without_end_signs(was[start : len(was) - same_end])
     old = old if old.count("(") == old.count(")") else old.partition("(")[0].strip()
-    words_before = f" (was “{old}”)" if 0 < 2 * len(old) < longest else ""
+    is_inserted = f" {old} " in f" {part[start : len(part) - same_end]} "  # what was there is still
+    words_before = f" (was “{old}”)" if 0 < 2 * len(old) < longest and not is_inserted else ""
     longest, end = longest - len(words_before), len(part) - same_end
     if end > longest:  # it is so far behind that it has to be the end of what is shown
         part = part[min(start, part.find(" ", end - longest + 3) + 1) :]
@@ -291,8 +292,9 @@ def _around_change(said: str, part: str, was: str, longest: int) -> str:
 
 
 def _without_end_signs(text: str) -> str:
-    """``text`` without the stops at its ends, and without a bracket there that has not its pair."""
-    return text.strip(" .,;:" + "".join(pair for pair in ("()", "[]", "“”") if text.count(pair[0]) != text.count(pair[1])))
+    """``text`` without the stops at its ends, and without a bracket or quotation mark there that has not its pair."""
+    alone = [pair for pair in ("()", "[]", "“”") if text.count(pair[0]) != text.count(pair[1])]
+    return text.strip(" .,;:" + "".join([*alone, *(mark for mark in "'\"`" if text.count(mark) % 2)]))
 
 
 _TOKEN = re.compile(r"\S+")  # with its place, which splitting does not give

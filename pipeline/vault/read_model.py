@@ -116,7 +116,8 @@ class Card(Summary):
     without a model there is none: the session's note shows its workers too. ``last_event`` is the id of the event of ``version``.
     Until the names of all notes are known, the paths are those that its notes would have alone. ``rating``: a person's, or "".
     ``found_at_last``: the session before it on the question did not find what this report has. ``lacks``: what passages do not
-    mention. ``is_new``: of the night that it is shown in, its question was added since the night before.
+    mention, or what an answer in part lacks. ``is_new``: of the night that it is shown in, its question was added since the night
+    before.
     """
 
     reported_at: str = ""
@@ -177,7 +178,7 @@ def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
         workers={
             worker: note.worker_path(state.query, state.id, state.started_at, name, state.names) for worker, name in names.items()
         },
-        lacks=report.lacks if report and report.outcome == "passages" else "",
+        lacks=one_line(flat(report.lacks), LONGEST_ANSWER) if report and report.outcome in ("passages", "in-part") else "",
         answer=answer,
         answering=frozenset(name for sentence in (report.summary if report else ()) for name in sentence.facts),
         disputed=answer is not None and not disputed_facts(state).isdisjoint(answer.facts),
@@ -229,7 +230,7 @@ def _news(state: SessionState) -> News | None:
     if found is None:
         return None
     lost = tuple(one_line(path_of(source.url)) for source in found.unread if source.is_lost)
-    own = [(one_line(path_of(one.url).rpartition("/")[2]), one.said) for one in found.sources if one.url.startswith(DOCUMENTS)]
+    own = [("/".join(path_of(one.url).split("/")[-2:]), one.said) for one in found.sources if one.url.startswith(DOCUMENTS)]
     # Older logs say it only of the report before.
     first_of_kind = found.first_of_kind or (state.earlier is not None and state.earlier.of_passages != bool(state.passages))
     is_same = not (added or found.changed or found.gone)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.batch.due_queries import Decision
-from pipeline.batch.session_lifecycle import earlier_knowledge, new_session
+from pipeline.batch.session_lifecycle import adopt_settings, earlier_knowledge, new_session
 from pipeline.config.queue_schema import Settings
 from pipeline.config.services import config_for
 from pipeline.domain.agenda import agenda
@@ -251,6 +251,11 @@ def test_the_first_report_of_a_kind_is_listed_as_what_it_is_and_the_next_one_is_
         place.build()
         found += re.findall("^(?:## )?(What changed|Answered|Passages|Nothing new)", place.note("Home").read_text(), re.MULTILINE)
     assert found == ["Answered", "Passages", "Nothing new", "Nothing new"]
+    decision = Decision(work.queries[0], "again", "", before)
+    begun = asyncio.run(new_session(place.store, decision, with_model(work.queries[0]), context_for("night-5")))
+    adopt_settings(begun, config_for(work.queries[0], Settings()), place.store, context_for("night-6"))
+    assert begun.state.earlier
+    assert begun.state.earlier.session == before  # the model is gone: its report will be of passages, as that one is
 
 
 def test_the_plan_is_told_what_the_report_before_rested_on() -> None:
@@ -293,17 +298,12 @@ def test_what_is_recalled_is_the_last_report_on_the_very_same_question() -> None
     (complete,) = sessions(night.store).values()
     follow = Decision(work.queries[0], "again", "", complete.id)
     failed = asyncio.run(new_session(night.store, follow, ResearchConfig(), context_for("two")))
-    after_failure = Decision(work.queries[0], "retry", "", failed.id)
-    found = earlier_knowledge(night.store, after_failure, of_passages=False)
+    text = work.queries[0].text
+    found = earlier_knowledge(night.store, failed.id, text, of_passages=False)
     assert found is not None
     assert found.session == complete.id
-    assert (
-        earlier_knowledge(
-            night.store, replace(follow, query=replace(work.queries[0], text="Another question?")), of_passages=False
-        )
-        is None
-    )
-    assert earlier_knowledge(night.store, replace(follow, session=""), of_passages=False) is None
+    assert earlier_knowledge(night.store, complete.id, "Another question?", of_passages=False) is None
+    assert earlier_knowledge(night.store, "", text, of_passages=False) is None
 
 
 def test_an_earlier_session_that_cannot_be_read_is_done_without(caplog: pytest.LogCaptureFixture) -> None:
@@ -313,7 +313,7 @@ def test_an_earlier_session_that_cannot_be_read_is_done_without(caplog: pytest.L
     (complete,) = sessions(night.store).values()
     stream = night.store.streams[complete.id]
     stream[3] = stream[3]._replace(data=b'{"type":"page.read"}')
-    assert earlier_knowledge(night.store, Decision(work.queries[0], "again", "", complete.id), of_passages=True) is None
+    assert earlier_knowledge(night.store, complete.id, work.queries[0].text, of_passages=True) is None
     assert "the report is not compared with the earlier session" in caplog.text
 
 
@@ -400,7 +400,7 @@ def test_of_a_passage_the_sentences_alone_that_came_or_went_are_told_and_a_renam
     note.with_name("deep.md").write_text(f"{split}\n## Zebras\n\nZebras sleep at dusk.\n".replace("six", "seven"))
     assert "> [!warning]" not in night(folder)
     told = " ".join(said(folder, "digest").out.split())
-    assert ": Changed in other places: deep.md (“The harbour pump is seven metres deep in the cellar.”)." in told
+    assert "new: The harbour pump is seven metres deep in the cellar. (was “six”)" in told
 
 
 def test_a_document_that_was_moved_and_changed_a_little_is_the_same_one() -> None:

@@ -79,7 +79,8 @@ def standing_words(card: Card) -> str:
     sources = translations.count(len(card.cited), "source") if card.cited else ""
     others = translations.count(card.disagreements, "disagreement") if card.disagreements else ""
     why = card.end_reason if card.has_report else ""
-    return ", ".join(filter(None, (sources, "disputed" if card.disputed else others, why, card.lacks)))
+    lacks = f"not found: {card.lacks}" if card.lacks and card.outcome == "in-part" else card.lacks
+    return ", ".join(filter(None, (sources, "disputed" if card.disputed else others, why, lacks)))
 
 
 def questions_of(night: Night, cards: Iterable[tuple[QueryEnded, Card | None]]) -> list[Question]:
@@ -303,8 +304,7 @@ def topic_note(model: VaultModel, topic: str, cards: Sequence[Card], asked: Sequ
 
 def of_questions(cards: Iterable[Card]) -> list[list[Card]]:
     """Return the sessions of each question in order of their start; the question that was asked last comes first."""
-    latest_first = reversed([*cards])
-    return [same[::-1] for same in grouped((card.query_id or card.id, card) for card in latest_first).values()]
+    return [same[::-1] for same in grouped((card.query_id or card.id, card) for card in reversed([*cards])).values()]
 
 
 def latest(sessions: Sequence[Card]) -> Card:

@@ -37,7 +37,7 @@ def test_a_night_with_kills_of_workers_server_and_connections_keeps_every_promis
 
 
 def test_a_worker_that_wakes_up_after_its_lease_is_refused_and_spoils_nothing(server: PostgresServer, tmp_path: Path) -> None:
-    night = Simulation.over(server, tmp_path, sessions=4, at_once=2, latency_s=0.1, lease_s=0.8)
+    night = Simulation.over(server, tmp_path, sessions=4, at_once=2, latency_s=0.1, lease_s=1.2)
     with night.crew() as crew:
         result = asyncio.run(night.research(Trouble(server, crew, random.Random(SEED), 1, 0.6, ("frozen",))))
     assert night.broken() == []
