@@ -76,7 +76,8 @@ def earlier_knowledge(store: EventStore, name: str, question: str, *, of_passage
                 known = {source.url for source in found.sources}
                 more = [one for one in latest.sources if one.url in latest.cited and one.url not in known]
                 cited = dict.fromkeys((*found.cited, *latest.cited))
-                return found.model_copy(update={"sources": (*found.sources, *more), "cited": tuple(cited), "told": tuple(told)})
+                since = {"told": tuple(told), "told_at": latest.reported_at if told else ""}
+                return found.model_copy(update={"sources": (*found.sources, *more), "cited": tuple(cited), **since})
             if state.changes and outcome_of(state) != "not-found":
                 told += news_told(state, state.changes)
         name = state.previous_session

@@ -65,7 +65,7 @@ def read_markdown(source: str, name: str, *, is_mdx: bool = False) -> Page:
     body, headings = _mended(_without_marks(body))
     html, *notes = pyromark.html(body, options=_OPTIONS).split('<sup class="footnote-definition-label">')
     html += "".join(note.partition("</sup>")[2] for note in notes)  # the reader of HTML gives a note its mark
-    if aliases := _property(properties, "aliases"):
+    if (aliases := _property(properties, "aliases")) and "/" not in aliases:  # those of Hugo are addresses
         html = f"<p>Also known as: {escape(aliases)}.</p>{html}"
     titles = [text for level, text in headings if level == "H1"]
     if name.casefold().startswith(_POOR_NAMES) or not any(map(str.isalpha, name)):

@@ -311,7 +311,7 @@ class EarlierSession(Value):
 
     ``of_passages``: its report was of passages, ``facts`` are these, and one is ``nearest``, by its id; older logs do not say it.
     ``quoted`` are the ids of facts of reports before it. ``told``: what reports since said to be new, or no longer
-    there (of documents the addresses), and the digests of the texts that they said to be changed.
+    there (of documents the addresses), and the digests of the texts that they said to be changed, the last one at ``told_at``.
     """
 
     session: str
@@ -323,6 +323,7 @@ class EarlierSession(Value):
     nearest: str = ""
     quoted: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
+    told_at: str = ""
 
 
 class SourceChange(Value):

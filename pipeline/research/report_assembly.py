@@ -389,7 +389,7 @@ def session_changes(
     ]
     return v.Changes(
         session=earlier.session,
-        since=earlier.reported_at,
+        since=earlier.reported_at if fresh or in_place or gone else earlier.told_at or earlier.reported_at,
         added=tuple(fact.id for fact in new if fact not in nearly),
         parts={fact.id: fresh[fact.id] for fact in facts if fresh.get(fact.id, fact.quote) != fact.quote},
         changed=tuple(in_place),

@@ -120,6 +120,7 @@ def test_a_box_keeps_its_title_and_text() -> None:
 def test_aliases_are_part_of_the_text() -> None:
     text = read_markdown("---\naliases: [WAL, log]\n---\nText.\n", "name").text
     assert text == "# name\n\nAlso known as: WAL, log.\n\nText.\n"
+    assert "known" not in read_markdown("---\naliases: [/docs/a.html]\n---\nText.\n", "name").text
 
 
 @pytest.mark.parametrize(("name", "title"), [("My note", "My note"), ("index", "Part"), ("2024", "Part"), ("Untitled 1", "Part")])
