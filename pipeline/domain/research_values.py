@@ -330,7 +330,7 @@ class SourceChange(Value):
     """A source whose text changed: ``before`` and ``after`` are digests of the text.
 
     If ``after`` is "", the source was not read again, and ``reason`` says why. ``said``: of the sentences that it has since, and
-    that no quote shows, the one that is nearest to the question.
+    that no quote shows, the one that is nearest to the question, if it has a word of it and is not another one changed.
     """
 
     url: str

@@ -310,15 +310,16 @@ def session_changes(
         return fact.model_copy(update={"url": moved.get(fact.url, fact.url), **part})
 
     def said_elsewhere(old: str, new: str) -> tuple[str, str] | None:
-        """Of a text's new sentences that no quote shows, the one nearest to the question, "" if none, and what was there instead,
-        "" if it has nothing in common with the question or was nowhere nearly said; None if no word changed."""
+        """Of a text's new sentences with a word of the question that no quote shows, the one nearest to it, and what was there
+        instead if it is nearly the same; "" for none; None if no word of the text changed."""
         then, today = ({tuple(words(one)): one for one in _sentences(text_of(digest))} for digest in (old, new))
         if then.keys() == today.keys():
             return None
-        said = (one for key, one in today.items() if then and key not in then and not holds_quote(f"{shown}\n\n{told}", one))
+        known_now = f"{shown}\n\n{told}"
+        said = [one for key, one in today.items() if then and key not in then and not holds_quote(known_now, one)]
         near = max(said, key=lambda one: question_words_in(state.query, one), default="")
-        lost_there = [one for key, one in then.items() if key not in today and question_words_in(state.query, near)]
-        was = max(lost_there, key=lambda one: _alike(one, near), default="")
+        near = near if question_words_in(state.query, near) else ""
+        was = max((one for key, one in then.items() if key not in today), key=lambda one: _alike(one, near), default="")
         was = was if _alike(was, near) >= _REWORDED else ""
         return ("", "") if was and any(holds_quote(fact.quote, was) for fact in left_out) else (near, was)
 
@@ -333,7 +334,7 @@ def session_changes(
         failure = state.failures.get(s.FetchPage(source.url).key)
         reason = failure.message if failure else "there was no time to read it again"
         unread.append(v.SourceChange(url=source.url, title=source.title, before=source.digest, reason=reason))
-    shown_urls = {fact.url for fact in (*earlier.facts, *facts)}
+    shown_urls = {fact.url for fact in (*earlier.facts, *state.facts.values())}
     deleted = {source.url for source in unread if source.is_lost}
     known_again = [fact for fact in earlier.facts if fact.url in now or fact.url in deleted]
     left_out = [fact for fact in known_again if fact.id in wrong and fact.id not in state.facts]
@@ -368,6 +369,7 @@ def session_changes(
     texts_before = {moved.get(one.url, one.url): text_of(one.digest) for one in earlier.sources if state.passages}
     nearly = [one for one in new if one.id in earlier.quoted or repeated(fresh[one.id], texts_before.get(one.url, "")) >= _NEARLY]
     now_shown = [fact for fact in facts if fact.id not in fresh and unsaid(fact.quote, known) == fact.quote]
+    with_more = [fact for fact in new if of_passages and unsaid(fact.quote, quoted) not in ("", fact.quote)]  # not as before
     then = next((fact for fact in earlier.facts if fact.id == earlier.nearest), None)
     nearest = state.facts[state.passages[0]] if state.passages else None
     is_same = then and nearest and (after.get(then.id) == nearest.id or unsaid(then.quote, nearest.quote) != then.quote)
@@ -396,7 +398,7 @@ def session_changes(
         gone=tuple(map(in_part, gone)),
         sources=tuple(one.model_copy(update={"said": "" if was else said}) for one, (said, was) in beside),
         unread=tuple(one for one in unread if not (one.is_lost and one.url in earlier.told)),
-        kept=0 if is_other_kind else len(read_again) - len(changed) - len(gone) - len(not_shown),
+        kept=0 if is_other_kind else max(0, len(read_again) - len([*changed, *gone, *not_shown, *with_more])),
         not_shown=tuple(not_shown),
         now_shown=tuple(fact.id for fact in [*now_shown, *nearly] if of_passages),
         called_wrong=len(left_out),

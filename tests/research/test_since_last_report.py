@@ -390,11 +390,11 @@ def test_of_a_passage_the_sentences_alone_that_came_or_went_are_told_and_a_renam
     renamed = night(folder)
     assert re.search(r"\[!tip\] Nothing new since .*: 1 passage as before", renamed)
     assert "could not be read" not in renamed
-    note.write_text(f"{split}\n## Zebras\n\nZebras sleep at noon.\n")
+    note.write_text(f"{split}\n## Zebras\n\nDeep zebras sleep at noon.\n")
     assert re.search(r"as before; cellar\.md in your documents changed in other places", night(folder))
     told = " ".join(f"{said(folder, 'digest').out} {(folder / 'vault' / 'Home.md').read_text()}".split())
-    assert ": Changed in other places: cellar.md (“Zebras sleep at noon.”)." in told
-    assert "]] (changed in other places: cellar.md (“Zebras sleep at noon.”))" in told
+    assert ": Changed in other places: cellar.md (“Deep zebras sleep at noon.”)." in told
+    assert "]] (changed in other places: cellar.md (“Deep zebras sleep at noon.”))" in told
     assert "What changed" not in told
     note.unlink()
     note.with_name("deep.md").write_text(f"{split}\n## Zebras\n\nZebras sleep at dusk.\n".replace("six", "seven"))
