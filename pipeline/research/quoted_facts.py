@@ -82,9 +82,11 @@ def _own_words(quote: str, page: ReadPage) -> tuple[str, int]:
     """
     text = page.text
     quote = clean(quote).strip().removeprefix('"').removesuffix('"')
-    for start, end in page.shown or (Span(0, len(text)),):
-        if place := find_quote(text[start:end], quote):
-            first, last = start + place.start, start + place.end
+    spans = page.shown or (Span(0, len(text)),)
+    for start, end in sorted(spans, key=lambda span: quote not in text[span.start : span.end]):  # to the letter comes first
+        begin = max(start, text.find(quote, start, end))
+        if place := find_quote(text[begin:end], quote):
+            first, last = begin + place.start, begin + place.end
             # The signs around its words belong to it where the page has them, as in "> 1000", "# reboot" and "postsuper -d -".
             word = next((place for place in range(first, last) if text[place].isalnum()), first)
             word_end = next((place for place in range(last, word, -1) if text[place - 1].isalnum()), last)

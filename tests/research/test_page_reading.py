@@ -202,9 +202,9 @@ def test_what_a_page_leaves_out_is_no_evidence_nor_is_the_mark_that_names_it() -
         assert not _found(PAGE, quote, shown)[0]
 
 
-def test_the_semicolon_of_quoted_code_belongs_to_it() -> None:
-    text = "# SQL\n\n```\nSELECT a FROM b WHERE c;\n```\n"
-    assert _found(text, "SELECT a FROM b WHERE c;")[0][0].quote.endswith("c;")
+def test_quoted_code_is_taken_from_where_it_stands_to_the_letter_with_its_semicolon() -> None:
+    text = "# SQL\n\n```\nsite {\n  to here;\n  tls\n}\n```\n\n```\nsite\n\n  to here;\n```\n"
+    assert _found(text, "site\n\n  to here;")[0][0].quote == "site\n\n  to here;"
 
 
 @pytest.mark.parametrize(
