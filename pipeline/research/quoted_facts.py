@@ -81,11 +81,12 @@ def _own_words(quote: str, page: ReadPage) -> tuple[str, int]:
     Of a page that was shown in parts, only these are quoted: the heading of a part that was left out says nothing by itself.
     """
     text = page.text
-    quote = clean(quote).strip().removeprefix('"').removesuffix('"')
+    quote = clean(quote).strip()
+    quote = quote[1:-1] if quote[:1] == quote[-1:] == '"' else quote
     spans = page.shown or (Span(0, len(text)),)
     for start, end in sorted(spans, key=lambda span: quote not in text[span.start : span.end]):  # to the letter comes first
         begin = max(start, text.find(quote, start, end))
-        if place := find_quote(text[begin:end], quote):
+        if place := find_quote(text[begin:end], quote) or (Span(0, len(quote)) if text.startswith(quote, begin) else None):
             first, last = begin + place.start, begin + place.end
             # The signs around its words belong to it where the page has them, as in "> 1000", "# reboot" and "postsuper -d -".
             word = next((place for place in range(first, last) if text[place].isalnum()), first)

@@ -202,6 +202,7 @@ def _quoted(fact: v.Fact) -> v.Sentence:
 _NUMBER = re.compile(r"\d+")
 _REWORDED = 0.5  # least share of repeated pairs of words, in either direction, if one statement of a source replaced another
 _MOST_QUOTED = 500  # facts of earlier reports that a session knows by their ids
+_MOST_BESIDE = 3  # sentences of one document that changed beside the quotes
 _NEARLY = 0.8  # least share if a passage was in its page before: a letter was corrected, or a word
 
 
@@ -309,19 +310,23 @@ def session_changes(
         part = {} if lost[fact.id] == fact.quote else {"claim": "", "quote": lost[fact.id]}
         return fact.model_copy(update={"url": moved.get(fact.url, fact.url), **part})
 
-    def said_elsewhere(old: str, new: str) -> tuple[str, str] | None:
-        """Of a text's new sentences with a word of the question that no quote shows, the one nearest to it, and what was there
-        instead if it is nearly the same; "" for none; None if no word of the text changed."""
+    def said_elsewhere(old: str, new: str) -> list[tuple[str, str]] | None:
+        """Of a text's new sentences that nothing shows or told, those that have a word of the question, or differ in a number
+        alone: the nearest ones, each with what was there instead if it is nearly the same, else ""; None if no word changed."""
         then, today = ({tuple(words(one)): one for one in _sentences(text_of(digest))} for digest in (old, new))
         if then.keys() == today.keys():
             return None
-        known_now = f"{shown}\n\n{told}"
-        said = [one for key, one in today.items() if then and key not in then and not holds_quote(known_now, one)]
-        near = max(said, key=lambda one: question_words_in(state.query, one), default="")
-        near = near if question_words_in(state.query, near) else ""
-        was = max((one for key, one in then.items() if key not in today), key=lambda one: _alike(one, near), default="")
-        was = was if _alike(was, near) >= _REWORDED else ""
-        return ("", "") if was and any(holds_quote(fact.quote, was) for fact in left_out) else (near, was)
+        lost_there = [one for key, one in then.items() if key not in today]
+        numbered = {_NUMBER.sub("0", one) for one in lost_there}
+        known_now = "\n\n".join([shown, told, *replaced.values()])
+        said = (one for key, one in today.items() if then and key not in then and not holds_quote(known_now, one))
+        near = [(question_words_in(state.query, one), one) for one in said]
+        near = [(count, one) for count, one in near if count or _NUMBER.sub("0", one) in numbered]
+        pairs = []
+        for _, one in sorted(near, key=lambda pair: -pair[0])[:_MOST_BESIDE]:
+            was = max(lost_there, key=lambda other: _alike(other, one), default="")
+            pairs.append((one, was if _alike(was, one) >= _REWORDED else ""))
+        return [(one, was) for one, was in pairs if not any(holds_quote(fact.quote, was) for fact in left_out if was)]
 
     is_other_kind = earlier.of_passages != bool(state.passages)
     of_passages = earlier.of_passages and not is_other_kind
@@ -386,7 +391,8 @@ def session_changes(
     ]
     in_place += [
         v.FactChange(before=v.Fact(id=one.before, claim="", quote=was, url=one.url, digest=one.before), after="", said=said)
-        for one, (said, was) in beside
+        for one, changes in beside
+        for said, was in changes
         if was
     ]
     return v.Changes(
@@ -396,7 +402,9 @@ def session_changes(
         parts={fact.id: fresh[fact.id] for fact in facts if fresh.get(fact.id, fact.quote) != fact.quote},
         changed=tuple(in_place),
         gone=tuple(map(in_part, gone)),
-        sources=tuple(one.model_copy(update={"said": "" if was else said}) for one, (said, was) in beside),
+        sources=tuple(
+            one.model_copy(update={"said": next((said for said, was in changes if not was), "")}) for one, changes in beside
+        ),
         unread=tuple(one for one in unread if not (one.is_lost and one.url in earlier.told)),
         kept=0 if is_other_kind else max(0, len(read_again) - len([*changed, *gone, *not_shown, *with_more])),
         not_shown=tuple(not_shown),

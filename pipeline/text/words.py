@@ -268,7 +268,7 @@ def words_around_changes(said: str, before: Sequence[str], longest: int, longest
     known, found, others = set(map(_without_end_signs, before)), list[str](), list[str]()
     for part in map(str.strip, split_sentences(said)):
         if _without_end_signs(part) not in known:
-            alike = get_close_matches(part, before, 1)
+            alike = get_close_matches(part, before, 1, 0.5)
             found += [_around_change(said, part, old, longest) for old in alike]
             others += [] if alike else [part]
     if others or not found:

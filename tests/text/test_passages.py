@@ -144,7 +144,6 @@ HOSTILE = {
     "no white space": _long("x"),
     "full stops": _long("."),
     "one paragraph of sentences": _long("It is loud. "),
-    "one sentence": _long("loud "),
     "introductions": _long("These are:\n\n"),
     "open brackets": _long("( "),
 }
