@@ -364,17 +364,18 @@ def session_changes(
     told_gone = deleted.intersection(earlier.told)
     is_told = [one for one in alone if one.url in told_gone or not unsaid(replaced.get(one.id) or lost[one.id], told)]
     read_again = [fact for fact in read_again if fact not in is_told]
-    news = [fact for fact in was_said if fact not in is_told]
+    called_off = {fact.url for fact in left_out} - {fact.url for fact in state.facts.values()}  # a person wants no more of them
+    news = [fact for fact in was_said if fact not in is_told and fact.url not in called_off]
     changed = [fact for fact in news if fact.id in after or replaced.get(fact.id)]
     not_shown = [fact for fact in read_again if of_passages and unsaid(fact.quote, shown) == fact.quote]
     is_gone = (fact for fact in news if (fact in not_shown and fact.url in deleted) or not stands_still(fact))
     gone = [fact for fact in is_gone if fact not in changed]
     not_shown = [fact for fact in not_shown if fact not in changed and fact not in gone]
+    still, quotes_now = [fact for fact in read_again if fact not in changed and fact not in gone], {fact.quote for fact in facts}
     new = [fact for fact in facts if fact.id in fresh and fact.id not in after.values()]
     texts_before = {moved.get(one.url, one.url): text_of(one.digest) for one in earlier.sources if state.passages}
     nearly = [one for one in new if one.id in earlier.quoted or repeated(fresh[one.id], texts_before.get(one.url, "")) >= _NEARLY]
     now_shown = [fact for fact in facts if fact.id not in fresh and unsaid(fact.quote, known) == fact.quote]
-    with_more = [fact for fact in new if of_passages and unsaid(fact.quote, quoted) not in ("", fact.quote)]  # not as before
     then = next((fact for fact in earlier.facts if fact.id == earlier.nearest), None)
     nearest = state.facts[state.passages[0]] if state.passages else None
     is_same = then and nearest and (after.get(then.id) == nearest.id or unsaid(then.quote, nearest.quote) != then.quote)
@@ -406,7 +407,7 @@ def session_changes(
             one.model_copy(update={"said": next((said for said, was in changes if not was), "")}) for one, changes in beside
         ),
         unread=tuple(one for one in unread if not (one.is_lost and one.url in earlier.told)),
-        kept=0 if is_other_kind else max(0, len(read_again) - len([*changed, *gone, *not_shown, *with_more])),
+        kept=sum(fact.quote in quotes_now for fact in read_again) if of_passages else 0 if is_other_kind else len(still),
         not_shown=tuple(not_shown),
         now_shown=tuple(fact.id for fact in [*now_shown, *nearly] if of_passages),
         called_wrong=len(left_out),

@@ -120,11 +120,12 @@ def _depth(line: str) -> int:
 
 
 def _rest_of_row(line: str, hides: Hides) -> str:
-    """A line of links in a row behind a colon without those that are left out; "" if it is another, or none would stay."""
+    """A line of links in a row behind a colon without those that are left out, and what is in brackets behind them; "" if it is
+    another, or none would stay."""
     lead, colon, row = line.partition(": [[")
     links = row.split(" · [[")
     left = [link for link in links if not hides(next(targets_of(f"[[{link}")))]
-    is_row = colon and all(link.find("]]") == len(link) - 2 for link in links)
+    is_row = colon and all("]]" in link and link.partition("]]")[2][:2] in ("", " (") for link in links)
     return f"{lead}{colon}{' · [['.join(left)}" if is_row and left else ""
 
 

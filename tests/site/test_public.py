@@ -182,3 +182,8 @@ def test_a_topic_has_a_page_only_if_a_published_session_has_it(tmp_path: Path) -
 )
 def test_what_one_note_says_of_another_goes_with_the_link(text: str, left: str) -> None:
     assert without_blocks(text, lambda target: target == "x") == left
+
+
+def test_of_links_in_a_row_each_goes_alone_with_what_stands_in_brackets_behind_it() -> None:
+    row = "Nothing new: [[a|A]] (changed: b) · [[b|B]] (changed: c) · [[c|C]]"
+    assert without_blocks(row, "b".__eq__) == "Nothing new: [[a|A]] (changed: b) · [[c|C]]"

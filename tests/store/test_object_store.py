@@ -74,8 +74,3 @@ def test_a_flipped_bit_never_gives_other_bytes(tmp_path: Path, files: FileObject
         except ObjectMissing:
             refused += 1
     assert refused > len(data) * 8
-
-
-def test_a_missing_object_is_named(files: FileObjects) -> None:
-    with pytest.raises(ObjectMissing, match="f" * 64):
-        files.get("f" * 64)

@@ -142,7 +142,6 @@ HOSTILE = {
     "headings": _long("## H\n\n"),
     "an open fence": "# T\n\n```\n" + "x = 1\n" * 160_000,
     "no white space": _long("x"),
-    "full stops": _long("."),
     "one paragraph of sentences": _long("It is loud. "),
     "introductions": _long("These are:\n\n"),
     "open brackets": _long("( "),
