@@ -283,7 +283,7 @@ def _around_change(said: str, part: str, was: str, longest: int) -> str:
     same_end -= len(part[len(part) - same_end :].partition(" ")[0])  # to the end of the word that differs
     old = _without_end_signs(was[start : len(was) - same_end])
     old = old if old.count("(") == old.count(")") else old.partition("(")[0].strip()
-    is_inserted = f" {old} " in f" {part[start : len(part) - same_end]} "  # what was there is still
+    is_inserted = {*words(old)} <= {*words(part[start : len(part) - same_end])}  # what was there is still
     words_before = f" (was “{old}”)" if 0 < 2 * len(old) < longest and not is_inserted else ""
     longest, end = longest - len(words_before), len(part) - same_end
     if end > longest:  # it is so far behind that it has to be the end of what is shown

@@ -42,7 +42,7 @@ from pipeline.text.addresses import DOCUMENTS, path_of
 from pipeline.text.cleaning import grouped, name_slug, one_line, same_question, slug
 from pipeline.text.passages import statements
 from pipeline.text.times import is_zone, moment_of, night_of
-from pipeline.text.words import from_nearest, language_code, split_sentences, words, words_around_changes
+from pipeline.text.words import from_nearest, language_code, question_words_in, split_sentences, words, words_around_changes
 from pipeline.vault import note
 from pipeline.vault.build_cache import Kept, rows_in
 from pipeline.vault.note import Names, View
@@ -240,8 +240,9 @@ def _news(state: SessionState) -> News | None:
     stated = [(3, state.facts[name].url, said_by(state, state.facts[name])) for name in added]
     for old, after, said in ((one.before, state.facts.get(one.after), one.said) for one in found.changed):
         if old.url in altered and (said := said or (said_by(state, after) if after else "")):
+            is_near = old.id != old.digest or question_words_in(state.query, said)  # quoted before, or of the question's words
             has_new_number = any(map(str.isdigit, "".join({*words(said)} - {*words(old.quote)})))
-            stated.append((0 if has_new_number else 1, old.url, said))
+            stated.append((0 if has_new_number and is_near else 1, old.url, said))
     first, before = list[str](), [*found.gone, *(change.before for change in found.changed)]
     for _, url, said in sorted(stated, key=itemgetter(0))[:_MOST_NEWS]:
         gone = [part.strip() for one in before if one.url == url for part in split_sentences(flat(one.quote))]

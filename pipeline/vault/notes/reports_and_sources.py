@@ -209,8 +209,7 @@ def report_note(loaded: LoadedSession) -> GeneratedFile:
     is_passages = not state.config.has_model or report.outcome == "passages"
     shown: Callable[[str], str] = inert if is_passages or not report.sections else prose  # quotes are shown without marks
     body = [sentence for section in report.sections for paragraph in section.paragraphs for sentence in paragraph.sentences]
-    is_question = not report.title or words(report.title.casefold()) == words(state.query.casefold())
-    title = state.query if is_question else report.title
+    title = report.title if words(report.title.casefold()) not in ([], words(state.query.casefold())) else state.query
 
     def ended_otherwise(outcome: str, rating: str = "") -> str:
         """How another report on the question ended, or is rated; "" if as this one."""
