@@ -310,9 +310,10 @@ def session_changes(
         part = {} if lost[fact.id] == fact.quote else {"claim": "", "quote": lost[fact.id]}
         return fact.model_copy(update={"url": moved.get(fact.url, fact.url), **part})
 
-    def said_elsewhere(old: str, new: str) -> list[tuple[str, str]] | None:
-        """Of a text's new sentences that nothing shows or told, those that have a word of the question, or differ in a number
-        alone: the nearest ones, each with what was there instead if it is nearly the same, else ""; None if no word changed."""
+    def said_elsewhere(old: str, new: str, *, is_shown: bool) -> list[tuple[str, str]] | None:
+        """Of a text's new sentences that nothing shows or told, those that have a word of the question, or, of a source that
+        ``is_shown``, differ in a number alone: the nearest ones, each with what was there instead if it is nearly the same, else
+        ""; None if no word changed, or of a source that only has further places none that matters."""
         then, today = ({tuple(words(one)): one for one in _sentences(text_of(digest))} for digest in (old, new))
         if then.keys() == today.keys():
             return None
@@ -321,7 +322,9 @@ def session_changes(
         known_now = "\n\n".join([shown, told, *replaced.values()])
         said = (one for key, one in today.items() if then and key not in then and not holds_quote(known_now, one))
         near = [(question_words_in(state.query, one), one) for one in said]
-        near = [(count, one) for count, one in near if count or _NUMBER.sub("0", one) in numbered]
+        near = [(count, one) for count, one in near if count or (is_shown and _NUMBER.sub("0", one) in numbered)]
+        if not (near or is_shown):
+            return None
         pairs = []
         for _, one in sorted(near, key=lambda pair: -pair[0])[:_MOST_BESIDE]:
             was = max(lost_there, key=lambda other: _alike(other, one), default="")
@@ -339,7 +342,7 @@ def session_changes(
         failure = state.failures.get(s.FetchPage(source.url).key)
         reason = failure.message if failure else "there was no time to read it again"
         unread.append(v.SourceChange(url=source.url, title=source.title, before=source.digest, reason=reason))
-    shown_urls = {fact.url for fact in (*earlier.facts, *state.facts.values())}
+    shown_urls, further = ({fact.url for fact in found} for found in ((*earlier.facts, *state.facts.values()), state.more_places))
     deleted = {source.url for source in unread if source.is_lost}
     known_again = [fact for fact in earlier.facts if fact.url in now or fact.url in deleted]
     left_out = [fact for fact in known_again if fact.id in wrong and fact.id not in state.facts]
@@ -383,9 +386,9 @@ def session_changes(
         (v.SourceChange(url=page.url, title=page.title, before=source.digest, after=page.digest), said)
         for source in earlier.sources
         if (page := state.pages.get(moved.get(source.url, source.url))) and page.digest != source.digest
-        if not shown_urls.isdisjoint((source.url, page.url))
+        if (urls := {source.url, page.url}) & (shown_urls | further)
         if page.digest not in earlier.told or page.url in {fact.url for fact in (*new, *news)}
-        if (said := said_elsewhere(source.digest, page.digest)) is not None
+        if (said := said_elsewhere(source.digest, page.digest, is_shown=bool(urls & shown_urls))) is not None
     ]
     in_place = [
         v.FactChange(before=in_part(fact), after=after.get(fact.id, ""), said=replaced.get(fact.id, "")) for fact in changed

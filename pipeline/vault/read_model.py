@@ -239,7 +239,7 @@ def _news(state: SessionState) -> News | None:
     altered = {source.url for source in found.sources}  # from a text that is as it was, another part may have been taken
     stated = [(3, state.facts[name].url, said_by(state, state.facts[name])) for name in added]
     for old, after, said in ((one.before, state.facts.get(one.after), one.said) for one in found.changed):
-        if old.url in altered and (said := said or (said_by(state, after) if after else "")):
+        if old.url in altered and (said := statement("", said) if said else said_by(state, after) if after else ""):
             is_near = old.id != old.digest or question_words_in(state.query, said)  # quoted before, or of the question's words
             has_new_number = any(map(str.isdigit, "".join({*words(said)} - {*words(old.quote)})))
             stated.append((0 if has_new_number and is_near else 1, old.url, said))
