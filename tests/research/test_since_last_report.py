@@ -105,6 +105,15 @@ def test_what_stands_there_still_is_not_gone_only_because_it_was_not_found_again
     assert (same.gone, same.kept) == ((), 2)
 
 
+def test_what_changed_in_a_further_place_is_told_if_it_has_a_word_of_the_question() -> None:
+    worlds = [{SEA: ["It is deep."], LAND: [f"The land is {miles} miles wide.", f"Otto is {miles}."]} for miles in (3, 4)]
+    texts = {digest(sentences): " ".join(sentences) for world in worlds for sentences in world.values()}
+    then, now = (session(world, {SEA: ["It is deep."]}, name) for world, name in zip(worlds, ("s-1", "s-2"), strict=True))
+    now.query, now.more_places = "How wide is the land?", (fact(LAND, "The land is 4 miles wide.", ""),)
+    found = session_changes(earlier_session(cited(then)), now, texts.__getitem__)
+    assert [(one.before.quote, one.said) for one in found.changed] == [(worlds[0][LAND][0], worlds[1][LAND][0])]
+
+
 def test_what_one_source_no_longer_says_has_changed_though_another_still_says_it() -> None:
     before = {SEA: ["The berth costs ten euros a night."], LAND: ["The berth costs ten euros a night."]}
     found = compared(before, after := before | {SEA: ["The berth costs twelve euros a night."]})
