@@ -107,7 +107,8 @@ def reopen_session(store: EventStore, session_id: str, context: RunContext) -> R
 def adopt_settings(session: ResearchSession, tonight: ResearchConfig, store: EventStore, context: RunContext) -> None:
     """Let an interrupted session go on with tonight's cap, and reasoner and searches where its own are gone from the settings.
 
-    ``tonight`` is what a new session on the query would get. A session that began without a model goes on without one.
+    ``tonight`` is what a new session on the query would get. A session that began without a model goes on without one; one
+    that lost its model is compared with the last report of passages.
 
     Raises:
         LogError: the change could not be stored.

@@ -83,11 +83,13 @@ def _own_words(quote: str, page: ReadPage) -> tuple[str, int]:
     text = page.text
     quote = clean(quote).strip()
     quote = quote[1:-1] if quote[:1] == quote[-1:] == '"' else quote
-    spans = page.shown or (Span(0, len(text)),)
-    for start, end in sorted(spans, key=lambda span: quote not in text[span.start : span.end]):  # to the letter comes first
-        begin = max(start, text.find(quote, start, end))
-        if place := find_quote(text[begin:end], quote) or (Span(0, len(quote)) if text.startswith(quote, begin) else None):
-            first, last = begin + place.start, begin + place.end
+    # Where it stands to the letter comes first.
+    for start, end in sorted(page.shown or (Span(0, len(text)),), key=lambda span: quote not in text[span.start : span.end]):
+        if place := find_quote(text[start:end], quote):
+            first, last = start + place.start, start + place.end
+            at = text.find(quote, start, end)
+            if at >= last and text[at - 1].isspace() and (place := find_quote(text[at:end], quote)):
+                first, last = at + place.start, at + place.end  # before it stands one that differs in its signs
             # The signs around its words belong to it where the page has them, as in "> 1000", "# reboot" and "postsuper -d -".
             word = next((place for place in range(first, last) if text[place].isalnum()), first)
             word_end = next((place for place in range(last, word, -1) if text[place - 1].isalnum()), last)

@@ -271,10 +271,12 @@ def session_changes(
     current text does not contain. Of a current fact those are new that the source's earlier text did not contain, or, of one that
     was not read then, if its file is a later one by a time that has been; and that no report before quoted, or said since to be
     new. What is lost and what is new in its source are a change, the most similar first; without a new fact, what is lost and the
-    sentences that the text has nearly so. What a report since told is not told again. Passages, which the report shows as they
-    are, are kept if it has a sentence of them; what the earlier text had nearly so is not new there, and what the current text
-    has nearly so not gone. What another page says is not gone, unless it was shown from a document that was deleted and is shown
-    no more; what only such a document said is gone. A document that was moved is the same one, also if a little of it changed.
+    sentences that the text has nearly so. Beside the quotes a sentence has changed if the source's earlier text has it nearly so,
+    and it has a word of the question or only another number. What a report since told is not told again. Passages, which the
+    report shows as they are, are kept if it has the very same; what the earlier text had nearly so is not new there, and what the
+    current text has nearly so not gone. What another page says is not gone, unless it was shown from a document that was deleted
+    and is shown no more; what only such a document said is gone. A document that was moved is the same one, also if a little of
+    it changed.
     """
 
     def unsaid(quote: str, text: str) -> str:
@@ -386,7 +388,7 @@ def session_changes(
         (v.SourceChange(url=page.url, title=page.title, before=source.digest, after=page.digest), said)
         for source in earlier.sources
         if (page := state.pages.get(moved.get(source.url, source.url))) and page.digest != source.digest
-        if (urls := {source.url, page.url}) & (shown_urls | further)
+        if (urls := {source.url, page.url}) & (shown_urls | further) - called_off
         if page.digest not in earlier.told or page.url in {fact.url for fact in (*new, *news)}
         if (said := said_elsewhere(source.digest, page.digest, is_shown=bool(urls & shown_urls))) is not None
     ]

@@ -258,6 +258,9 @@ def from_nearest(question: str, text: str, parts: Iterable[str]) -> str:
     return f"… {text[place:]}" if place > 0 else text
 
 
+_NEARLY = 0.5  # least ratio of equal signs of two wordings of one statement; "at startup" and "every night at 03:00" have 0.58
+
+
 def words_around_changes(said: str, before: Sequence[str], longest: int, longest_new: int) -> list[str]:
     """Return what ``said`` says and the sentences ``before`` did not say, in lines: one for each sentence that is nearly one of
     them, and one, of at most ``longest_new`` characters, for all others.
@@ -268,7 +271,7 @@ def words_around_changes(said: str, before: Sequence[str], longest: int, longest
     known, found, others = set(map(_without_end_signs, before)), list[str](), list[str]()
     for part in map(str.strip, split_sentences(said)):
         if _without_end_signs(part) not in known:
-            alike = get_close_matches(part, before, 1, 0.5)
+            alike = get_close_matches(part, before, 1, _NEARLY)
             found += [_around_change(said, part, old, longest) for old in alike]
             others += [] if alike else [part]
     if others or not found:

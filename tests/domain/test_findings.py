@@ -77,7 +77,6 @@ def test_the_parts_of_a_report_are_about_equally_long_and_each_question_is_in_on
     quote = "Water flows downhill, and never up. " * 10
     facts = [Fact(id=f"{number}", claim="", quote=quote, url="a", digest="", question=one) for number, one in enumerate(asked)]
     view = Perspective(id="p", name="P", focus="", questions=tuple("abcde"))
-    state = SessionState(facts={fact.id: fact for fact in facts}, perspectives={"p": view})
-    parts = facts_of_parts(state)
+    parts = facts_of_parts(SessionState(facts={fact.id: fact for fact in facts}, perspectives={"p": view}))
     assert [sorted({fact.question for fact in part}) for part in parts] == [["a"], ["b", "c", "d", "e"]]
-    assert sorted(fact.id for part in parts for fact in part) == sorted(state.facts)
+    assert sorted(fact.id for part in parts for fact in part) == sorted(fact.id for fact in facts)

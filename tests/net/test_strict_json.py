@@ -76,3 +76,7 @@ def test_what_could_be_read_in_two_ways_is_refused_in_an_answer_and_read_in_the_
         parse(text, STRICT)
     assert caught.value.kind == kind
     assert parse_object(text.encode()).keys() <= {"a", "b"}
+
+
+def test_brackets_in_strings_are_not_nesting() -> None:
+    assert parse('"' + "[{" * 1_000 + '\\"["', STRICT) == "[{" * 1_000 + '"['

@@ -183,6 +183,8 @@ def test_a_slip_in_copying_leaves_the_fact_and_what_is_stored_is_the_pages_own_t
 def test_an_altered_quote_and_a_short_one_are_rejected_with_the_reason() -> None:
     assert _found(PAGE, quote="A log is never written at its end.")[1][0].reason == "its quote is not in the page"
     assert "shorter" in _found(PAGE, quote="a log")[1][0].reason
+    assert "shorter" in _found("| a b c | d e f |\n", quote="")[1][0].reason
+    assert not _found("# A\n\nIt is impossible to stop the server now.\n", quote="possible to stop the server now.")[0]
     assert _found("# WAL\n\n```\nPRAGMA journal_mode=WAL;\n```\n", quote="PRAGMA journal_mode=WAL;")[0]
 
 

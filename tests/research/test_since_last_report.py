@@ -41,6 +41,7 @@ from pipeline.ports import Answer
 from pipeline.research.report_assembly import earlier_session, session_changes
 from pipeline.text.cleaning import digest_of
 from pipeline.text.times import timestamp
+from pipeline.vault.notes.nights_and_home import standing_words
 from pipeline.vault.read_model import card_of
 from tests.commanding import said, workspace_in
 from tests.fakes import START, A, FakeReasoner, Journal, MemoryStore, Ticks, context_for, done_search, step_context_for
@@ -103,6 +104,15 @@ def test_what_stands_there_still_is_not_gone_only_because_it_was_not_found_again
     assert (found.gone, found.kept) == ((), 2)
     same = compared(before, before, found_after={SEA: []})
     assert (same.gone, same.kept) == ((), 2)
+
+
+def test_of_a_source_that_a_person_called_wrong_and_that_is_shown_no_more_no_change_is_told() -> None:
+    worlds = [{SEA: ["It is deep."], LAND: [f"The land is {miles} miles wide.", "Otto is tall."]} for miles in (3, 4)]
+    texts = {digest(sentences): " ".join(sentences) for world in worlds for sentences in world.values()}
+    then, now = session(worlds[0]), session(worlds[1], {SEA: ["It is deep."]}, "s-2")
+    wrong = [one.id for one in then.facts.values() if "Otto" in one.quote]
+    found = [session_changes(earlier_session(cited(then)), now, texts.__getitem__, ids).changed for ids in ([], wrong)]
+    assert [len(one) for one in found] == [1, 0]
 
 
 def test_what_changed_in_a_further_place_is_told_if_it_has_a_word_of_the_question() -> None:
@@ -260,6 +270,10 @@ def test_the_first_report_of_a_kind_is_listed_as_what_it_is_and_the_next_one_is_
         place.build()
         found += re.findall("^(?:## )?(What changed|Answered|Passages|Nothing new)", place.note("Home").read_text(), re.MULTILINE)
     assert found == ["Answered", "Passages", "Nothing new", "Nothing new"]
+    told = state_of(before, events)
+    assert told.report
+    told.report = told.report.model_copy(update={"outcome": "in-part", "lacks": "its price"})
+    assert standing_words(card_of(told, events)).endswith("not found: its price")
     decision = Decision(work.queries[0], "again", "", before)
     begun = asyncio.run(new_session(place.store, decision, with_model(work.queries[0]), context_for("night-5")))
     adopt_settings(begun, config_for(work.queries[0], Settings()), place.store, context_for("night-6"))

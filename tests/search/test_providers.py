@@ -105,6 +105,10 @@ def asked(bench: Bench, query: str = "a", limit: int = 5) -> tuple[Hit, ...]:
 # -- of all providers -----------------------------------------------------------------------------------------------------------
 
 
+def test_every_provider_of_the_settings_can_be_made() -> None:
+    assert PROVIDER_BY_NAME.keys() == SEARCHES.keys()
+
+
 @pytest.mark.parametrize("name", PROVIDER_BY_NAME)
 def test_a_provider_is_asked_at_the_given_address_under_its_own_circuit(name: str) -> None:
     script = Script(reply("", 404))

@@ -138,10 +138,12 @@ def _long(unit: str) -> str:
 
 HOSTILE = {
     "alternating items and paragraphs": _long("- item of a list\n\nParagraph of it.\n\n"),
+    "rows": _long("| a | b |\n"),
     "headings": _long("## H\n\n"),
     "an open fence": "# T\n\n```\n" + "x = 1\n" * 160_000,
     "no white space": _long("x"),
     "one paragraph of sentences": _long("It is loud. "),
+    "introductions": _long("These are:\n\n"),
     "open brackets": _long("( "),
 }
 
