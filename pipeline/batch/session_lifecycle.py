@@ -10,13 +10,13 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.stream_records import stream_id
 from pipeline.domain.research_values import EarlierSession, Perspective, Recalled, ResearchConfig
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.session_state import SessionState, outcome_of, working_seconds
+from pipeline.domain.session_state import SessionState, working_seconds
 from pipeline.engine.recorder import Recorder
 from pipeline.engine.stop_and_clock import RunContext
 from pipeline.errors import CommandRefused, LogError
 from pipeline.ports import EventStore
+from pipeline.research.changes import earlier_session
 from pipeline.research.planning_and_searching import approval_of
-from pipeline.research.report_assembly import earlier_session, news_told
 from pipeline.text.cleaning import same_question
 from pipeline.text.times import timestamp
 
@@ -55,10 +55,10 @@ async def new_session(
 def earlier_knowledge(store: EventStore, name: str, question: str, *, of_passages: bool) -> EarlierSession | None:
     """Return what the last report of the same kind on the question, of passages or a model's, rests on; None if there is none.
 
-    ``name`` is the session before. What only the latest report cites is added to its sources, as it was then; what reports since
-    told is added. If there is no report of that kind, it is the latest of the other.
+    ``name`` is the session before. Sources are as the latest report found them, and what only that cites is added; so nothing is
+    told twice. If there is no report of that kind, it is the latest of the other.
     """
-    latest, told = None, list[str]()
+    latest = None
     for _ in range(MOST_STEPS_BACK):
         if not name:
             break
@@ -73,13 +73,9 @@ def earlier_knowledge(store: EventStore, name: str, question: str, *, of_passage
             found = earlier_session(state)
             latest = latest or found
             if found.of_passages == of_passages:
-                known = {source.url for source in found.sources}
-                more = [one for one in latest.sources if one.url in latest.cited and one.url not in known]
-                cited = dict.fromkeys((*found.cited, *latest.cited))
-                since = {"told": tuple(told), "told_at": latest.reported_at if told else ""}
-                return found.model_copy(update={"sources": (*found.sources, *more), "cited": tuple(cited), **since})
-            if state.changes and outcome_of(state) != "not-found":
-                told += news_told(state, state.changes)
+                cited = tuple(dict.fromkeys((*found.cited, *latest.cited)))
+                of_kind = {"facts": found.facts, "of_passages": of_passages, "nearest": found.nearest}
+                return latest.model_copy(update={**of_kind, "cited": cited})
         name = state.previous_session
     return latest
 

@@ -100,7 +100,8 @@ _SAID: dict[type, Callable[[Any], str]] = {
     ),
     e.ReportRevised: lambda x: x.section_id or f"{_of(x.new, 'sentence')} to check again, {len(x.lost)} left out",
     e.ChangesFound: lambda x: (
-        f"{len(x.changes.added)} new, {len(x.changes.changed)} changed, {len(x.changes.gone)} gone, {x.changes.kept} unchanged"
+        f"{len(x.changes.added) + len(x.changes.changed) - x.changes.rewordings} new, {x.changes.rewordings} changed, "
+        f"{len(x.changes.gone)} gone, {x.changes.kept} unchanged"
     ),
     e.ReportGenerated: lambda x: f"{x.title or 'passages'}: {counted(x.words, 'word')}, {_of(x.references, 'source')}",
     e.ResearchFailed: lambda x: f"{status_words('not-found')}: {x.reason}" if x.cause == e.NO_EVIDENCE else x.reason,

@@ -15,6 +15,7 @@ from pipeline.config.keys import Keys
 from pipeline.config.services import Documents, config_for
 from pipeline.config.workspace_settings import Workspace, keys_of, load_workspace, machine_of
 from pipeline.domain.events.stream_records import begin_of, is_about, kind_of
+from pipeline.errors import UsageError
 from pipeline.ops.console_output import Console
 from pipeline.ports import EventStore
 from pipeline.text.times import moment_of, night_of
@@ -106,6 +107,15 @@ def environment_of(console: Console, request: Request = Request()) -> RunEnviron
     workspace, keys = load_workspace(console.folder), keys_of(console.folder)
     refuse_missing_log(console.folder)
     request.selection.refuse_unknown(workspace.queue)
+    queue = workspace.queue
+    for query in (query for query in queue.queries if query.file):  # a line in a note stops no night
+        try:
+            config_for(query, queue.settings, keys)
+        except UsageError as error:
+            said = f"{query.file}:{query.line}: {error.message} → {error.hint} (“{query.text}”)"
+            others = tuple(one for one in workspace.queue.queries if one is not query)
+            left_out = (*workspace.queue.left_out, said)
+            workspace = replace(workspace, queue=replace(workspace.queue, queries=others, left_out=left_out))
     queue = workspace.queue
     if len(queue.settings.corpus) > 1:  # of one alone, the search says that it is missing
         why = "this folder of documents is missing or cannot be listed → correct settings: corpus:, or create it"

@@ -233,6 +233,8 @@ def reasoner_for(settings: Settings, keys: Keys, model: str | None = None) -> Re
     """
     said = settings.reasoner
     choice = said if isinstance(said, ModelChoice) else None
+    if model == "extractive":
+        return ReasonerChoice(None, "the question says model: extractive")
     if model is not None:
         choice = replace(choice or ModelChoice(""), model=model, roles=())
     if choice:

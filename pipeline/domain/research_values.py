@@ -310,8 +310,8 @@ class EarlierSession(Value):
     """The knowledge of an earlier session on the same query: its facts, the pages it read, and the addresses it cited.
 
     ``of_passages``: its report was of passages, ``facts`` are these, and one is ``nearest``, by its id; older logs do not say it.
-    ``quoted`` are the ids of facts of reports before it. ``told``: what reports since said to be new, or no longer
-    there (of documents the addresses), and the digests of the texts that they said to be changed, the last one at ``told_at``.
+    ``sources`` are those of sessions before it too, each as it was read last. ``session`` and ``reported_at`` are those of the
+    latest report, also if that is of the other kind.
     """
 
     session: str
@@ -321,16 +321,12 @@ class EarlierSession(Value):
     cited: tuple[str, ...]
     of_passages: bool = False
     nearest: str = ""
-    quoted: tuple[str, ...] = ()
-    told: tuple[str, ...] = ()
-    told_at: str = ""
 
 
 class SourceChange(Value):
     """A source whose text changed: ``before`` and ``after`` are digests of the text.
 
-    If ``after`` is "", the source was not read again, and ``reason`` says why. ``said``: of the sentences that it has since, and
-    that no quote shows, the one that is nearest to the question, if it has a word of it and is not another one changed.
+    If ``after`` is "", the source was not read again, and ``reason`` says why.
     """
 
     url: str
@@ -338,7 +334,6 @@ class SourceChange(Value):
     before: str
     after: str = ""
     reason: str = ""
-    said: str = ""
 
     @property
     def is_lost(self) -> bool:
@@ -347,22 +342,25 @@ class SourceChange(Value):
 
 
 class FactChange(Value):
-    """A fact that its source no longer states, and the id of the fact that replaced it, "" if the session found none.
+    """A sentence that a source has since: ``said``, and ``before``, what it replaced; that has no quote if it replaced nothing.
 
-    ``said``: the sentences of the source that came in place of the fact's, if only they show it.
+    ``after`` is the id of a fact of the session that holds it, "" if none does. ``near`` is how near it is to the question, as a
+    share of the nearest passage. In older logs ``before`` is a whole fact, and ``said`` may be "": then it is all of ``after``.
     """
 
     before: Fact
     after: str
     said: str = ""
+    near: float = 0.0
 
 
 class Changes(Value):
-    """The differences from an earlier session. ``added`` and ``FactChange.after`` are ids of this session's facts.
+    """The differences from an earlier session, the nearest to the question first. ``added`` are ids of facts of new sources.
 
-    A fact that was in a source before, and was found only now, is none; of one that was there in part, ``parts`` has what is new,
-    and what is no longer stated is a fact of its own sentences. ``kept`` counts the earlier facts that are still stated.
-    Facts from sources that were not read again (``unread``) are not counted, but those of a deleted document are gone.
+    Of sources that were known, ``changed`` has the sentences that bear on the question, and of an earlier fact those that are
+    ``gone``; ``sources`` changed in other places. In older logs ``added`` are facts of all sources, and ``parts`` what is new of
+    one that was there in part. ``kept`` counts the earlier facts that are still stated. Facts from sources that were not read
+    again (``unread``) are not counted, but those of a deleted document are gone.
 
     Of two reports of passages ``kept`` counts those that both have; ``not_shown`` are those that only the earlier one has, and
     ``now_shown`` those that only this one has, though their sources say both, or nearly so. ``called_wrong`` counts the earlier
@@ -388,6 +386,11 @@ class Changes(Value):
     first_of_kind: bool = False
     called_useful: bool = False
     moved: dict[str, str] = {}
+
+    @property
+    def rewordings(self) -> int:
+        """How many sentences replaced others; the rest of ``changed`` is new."""
+        return sum(bool(one.before.quote) for one in self.changed)
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 from pipeline.domain import steps as s
 from pipeline.domain.events import session_events as e
 from pipeline.domain.session_state import SessionState
-from pipeline.research import planning_and_searching, report_assembly
+from pipeline.research import changes, planning_and_searching, report_assembly
 from pipeline.research.step_context import StepContext, StepResult
 
 Pure = Callable[[Any, SessionState], StepResult]
@@ -36,7 +36,7 @@ _ASKING: dict[type[s.Step], Asking] = {
     s.SearchFor: planning_and_searching.search_for,
     s.FetchPage: planning_and_searching.fetch_page,
     s.ChoosePassages: report_assembly.choose_passages,
-    s.Compare: report_assembly.compare,
+    s.Compare: changes.compare,
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -14,13 +14,15 @@ from pipeline.ports import Answer, Fetch, Reasoner, Search
 from pipeline.text.cleaning import digest_of
 
 A = TypeVar("A", bound=Reply)
+Nearness = Callable[[str, Sequence[str]], Awaitable[Sequence[float]]]  # cosines of a text and others
 
 
 @dataclass(frozen=True, slots=True)
 class StepContext:
     """The adapters that a step may use. ``page_text`` returns the stored text of a page by its digest.
 
-    ``rated`` returns what a person called useful or wrong for a query, given by its id.
+    ``rated`` returns what a person called useful or wrong for a query, given by its id. ``nearness`` says how near texts are to
+    another by meaning; None if no model of vectors is in this process.
     """
 
     reasoner: Reasoner | None
@@ -28,6 +30,7 @@ class StepContext:
     fetch: Fetch
     page_text: Callable[[str], str]
     rated: Callable[[str], Rated] = lambda _query_id: Rated()
+    nearness: Nearness | None = None
 
     async def answer(self, question: Question[A]) -> Answer[A]:
         """Ask the model; without one no step asks."""

@@ -157,6 +157,25 @@ class ByMeaning:
     failed: tuple[FailedSide, ...] = ()
 
 
+class Nearness:
+    """How near texts are to another by meaning, with a model in this process. Vectors are kept: questions share documents."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder, self._vectors = embedder, dict[str, bytes]()
+
+    async def __call__(self, text: str, others: Sequence[str]) -> list[float]:
+        """Return the cosine of each of ``others`` and ``text``.
+
+        Raises:
+            StepError: the model fails.
+        """
+        missing = [one for one in dict.fromkeys([text, *others]) if one not in self._vectors]
+        prefix = self._embedder.model.query_prefix
+        found = await self._embedder.embed([f"{prefix} {one}".lstrip() for one in missing]) if missing else Embedded(())
+        self._vectors |= {one: packed(vector) for one, vector in zip(missing, found.vectors, strict=True)}
+        return [cosine(self._vectors[text], self._vectors[one]) for one in others]
+
+
 class Meaning:
     """The search by meaning with one model. Belongs to one event loop; may be shared by all searches of a run.
 
@@ -165,6 +184,7 @@ class Meaning:
 
     def __init__(self, client: Embedder, wait_s: float = math.inf) -> None:
         self._client, self._left_s = client, wait_s
+        self.nearness = None if client.model.base_url else Nearness(client)  # a server is not asked for more than it has to be
         self._lock = asyncio.Lock()
         self._dimensions = 0  # of the replies in this process
         self._warned = False

@@ -12,8 +12,7 @@ import re
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from itertools import chain, pairwise, repeat
 from posixpath import commonprefix
@@ -258,40 +257,21 @@ def from_nearest(question: str, text: str, parts: Iterable[str]) -> str:
     return f"… {text[place:]}" if place > 0 else text
 
 
-_NEARLY = 0.5  # least ratio of equal signs of two wordings of one statement; "at startup" and "every night at 03:00" have 0.58
-
-
-def words_around_changes(said: str, before: Sequence[str], longest: int, longest_new: int) -> list[str]:
-    """Return what ``said`` says and the sentences ``before`` did not say, in lines: one for each sentence that is nearly one of
-    them, and one, of at most ``longest_new`` characters, for all others.
-
-    Of a sentence that is nearly one of them it is the words around the first that differ, and what they were if that is short: at
-    most ``longest`` characters. Signs at their ends are no difference.
-    """
-    known, found, others = set(map(_without_end_signs, before)), list[str](), list[str]()
-    for part in map(str.strip, split_sentences(said)):
-        if _without_end_signs(part) not in known:
-            alike = get_close_matches(part, before, 1, _NEARLY)
-            found += [_around_change(said, part, old, longest) for old in alike]
-            others += [] if alike else [part]
-    if others or not found:
-        rest = " ".join(others) or said
-        found.append(one_line(rest if said.startswith(rest) else f"… {rest}", longest_new))
-    return found
-
-
-def _around_change(said: str, part: str, was: str, longest: int) -> str:
-    start = part.rfind(" ", 0, len(commonprefix([part, was]))) + 1
-    same_end = min(len(commonprefix([part[::-1], was[::-1]])), len(part) - start, len(was) - start)
-    same_end -= len(part[len(part) - same_end :].partition(" ")[0])  # to the end of the word that differs
+def words_around_change(said: str, was: str, longest: int) -> str:
+    """Return the words of a sentence around the first that differ from what it ``was``, and what they were if that is short: at
+    most ``longest`` characters. Signs at their ends are no difference."""
+    start = said.rfind(" ", 0, len(commonprefix([said, was]))) + 1
+    same_end = min(len(commonprefix([said[::-1], was[::-1]])), len(said) - start, len(was) - start)
+    same_end -= len(said[len(said) - same_end :].partition(" ")[0])  # to the end of the word that differs
     old = _without_end_signs(was[start : len(was) - same_end])
     old = old if old.count("(") == old.count(")") else old.partition("(")[0].strip()
-    is_inserted = {*words(old)} <= {*words(part[start : len(part) - same_end])}  # what was there is still
+    is_inserted = {*words(old)} <= {*words(said[start : len(said) - same_end])}  # what was there is still
     words_before = f" (was “{old}”)" if 0 < 2 * len(old) < longest and not is_inserted else ""
-    longest, end = longest - len(words_before), len(part) - same_end
-    if end > longest:  # it is so far behind that it has to be the end of what is shown
-        part = part[min(start, part.find(" ", end - longest + 3) + 1) :]
-    return one_line(part if said.startswith(part) else f"… {part}", longest) + words_before
+    longest, end = longest - len(words_before), len(said) - same_end
+    shown = (
+        said[min(start, said.find(" ", end - longest + 3) + 1) :] if end > longest else said
+    )  # so far behind that it is the end
+    return one_line(shown if shown == said else f"… {shown}", longest) + words_before
 
 
 def _without_end_signs(text: str) -> str:

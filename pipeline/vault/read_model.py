@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from functools import cache, cached_property, partial
 from itertools import takewhile
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -31,18 +30,18 @@ from pipeline.domain.events.stream_records import Kind, kind_of
 from pipeline.domain.events.talk_events import MessageAnswered
 from pipeline.domain.events.upkeep_events import Rated, Ratings
 from pipeline.domain.page_choice_and_findings import disputed_facts, news_of, open_gaps, shown_sources
-from pipeline.domain.research_values import Cost, Fact, Sentence, minus, total
+from pipeline.domain.research_values import Cost, Fact, FactChange, Sentence, minus, total
 from pipeline.domain.session import state_of, summary_of
 from pipeline.domain.session_state import SessionState, outcome_of, workers_in_order
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import TalkState, Turn, read_talk
 from pipeline.errors import LogError, LogUnreadable
 from pipeline.ports import EventStore
-from pipeline.text.addresses import DOCUMENTS, path_of
+from pipeline.text.addresses import path_of
 from pipeline.text.cleaning import grouped, name_slug, one_line, same_question, slug
 from pipeline.text.passages import statements
 from pipeline.text.times import is_zone, moment_of, night_of
-from pipeline.text.words import from_nearest, language_code, question_words_in, split_sentences, words, words_around_changes
+from pipeline.text.words import from_nearest, language_code, question_words_in, split_sentences, words, words_around_change
 from pipeline.vault import note
 from pipeline.vault.build_cache import Kept, rows_in
 from pipeline.vault.note import Names, View
@@ -51,22 +50,21 @@ from pipeline.vault.output.passage_markdown import flat, statement
 
 LONGEST_ANSWER = 320  # characters
 ON_HOME = 120  # characters of a text on Home, which is read on a phone
+_CHANGE, _HEADING = 200, 60  # characters of a sentence that changed, and of the heading above it
 _SHORT = 50  # characters of a sentence that says too little alone: "It depends." is followed by the next
+_NUMBER = 0.1  # how much nearer to its question a change counts in which a number differs
 _MOST_NEWS = 2  # new facts that a digest shows; the rest is counted
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What changed since the report before, which was finished at ``since``: lines of the first new facts, and counts of all.
+    """What changed since the report before, which was finished at ``since``: lines of what is nearest, and counts of all.
 
-    First come those in which a number differs, then others that were reworded, then what was not there. Of a new fact, the
-    sentences count that are nearly those of a fact of its source which is gone; else all that were not there. ``place`` orders
-    them: 0 if a number differs in what was quoted, 1 other words, 2 gone, 3 new, 4 in other places, 5 no document changed.
+    ``near`` is how near the nearest is to the question, as a share of the nearest passage.
 
     ``lost`` are the paths of documents that the report before cites and that were deleted or moved since. ``not_shown``,
-    and ``now_shown`` count as in ``Changes``. ``other`` says in words that another passage comes nearest, or why by a rating.
-    ``first_of_kind``: there is no report before that is of passages or a model's, as this one. ``elsewhere`` says which cited
-    documents changed in other places than what is compared, if nothing is new.
+    and ``now_shown`` count as in ``Changes``. ``other`` says in words what a rating did. ``first_of_kind``: there is
+    no report before that is of passages or a model's, as this one.
     """
 
     since: str
@@ -78,9 +76,8 @@ class News:
     not_shown: int = 0
     now_shown: int = 0
     other: str = ""
-    elsewhere: str = ""
     first_of_kind: bool = False
-    place: int = 5
+    near: float = 0.0
 
     @property
     def count(self) -> int:
@@ -230,31 +227,53 @@ def _news(state: SessionState) -> News | None:
     if found is None:
         return None
     lost = tuple(one_line(path_of(source.url)) for source in found.unread if source.is_lost)
-    own = [("/".join(path_of(one.url).split("/")[-2:]), one.said) for one in found.sources if one.url.startswith(DOCUMENTS)]
     # Older logs say it only of the report before.
     first_of_kind = found.first_of_kind or (state.earlier is not None and state.earlier.of_passages != bool(state.passages))
     is_same = not (added or found.changed or found.gone)
-    if first_of_kind and is_same and not (lost or own):
+    if first_of_kind and is_same and not lost:
         return None
-    altered = {source.url for source in found.sources}  # from a text that is as it was, another part may have been taken
-    stated = [(3, state.facts[name].url, said_by(state, state.facts[name])) for name in added]
-    for old, after, said in ((one.before, state.facts.get(one.after), one.said) for one in found.changed):
-        if old.url in altered and (said := statement("", said) if said else said_by(state, after) if after else ""):
-            is_near = old.id != old.digest or question_words_in(state.query, said)  # quoted before, or of the question's words
-            has_new_number = any(map(str.isdigit, "".join({*words(said)} - {*words(old.quote)})))
-            stated.append((0 if has_new_number and is_near else 1, old.url, said))
-    first, before = list[str](), [*found.gone, *(change.before for change in found.changed)]
-    for _, url, said in sorted(stated, key=itemgetter(0))[:_MOST_NEWS]:
-        gone = [part.strip() for one in before if one.url == url for part in split_sentences(flat(one.quote))]
-        first += words_around_changes(said, gone, ON_HOME, LONGEST_ANSWER)
-    counts = len(added), len(found.changed), len(found.gone), lost, len(found.not_shown), len(found.now_shown)
-    place = min([*(place for place, *_ in stated), 2 if found.gone or lost else 4 if own else 5])
-    nearest = "another passage is nearest" if found.other_nearest else ""
-    called = f"{found.called_wrong:,} wrong" if found.called_wrong else "it useful" if nearest and found.called_useful else ""
-    other = f"{nearest or 'another report'} since you called {called}" if called else nearest
-    others = [f"{name} (“{one_line(flat(said), ON_HOME)}”)" if said else name for name, said in own if said or is_same]
-    elsewhere = f"changed in other places: {one_line(', '.join(others), LONGEST_ANSWER)}" if others else ""
-    return News(found.since, tuple(dict.fromkeys(first)), *counts, other, elsewhere, first_of_kind, place)
+    first = [_change_words(state, one, said) for one in found.changed if (said := said_of(state, one))]
+    first += [one_line(said_by(state, state.facts[name]), LONGEST_ANSWER) for name in added]
+    near = [one.near + _NUMBER * has_other_number(one) for one in found.changed[:1]]
+    near += [1.0 for _ in added] + [0.5 for _ in (*found.gone, *lost)]
+    called = f"{found.called_wrong:,} wrong" if found.called_wrong else "it useful" if found.called_useful else ""
+    other = f"{'another passage is nearest' if found.other_nearest else 'another report'} since you called {called}"
+    return News(
+        found.since,
+        tuple(dict.fromkeys(first))[:_MOST_NEWS],
+        len(added) + len(found.changed) - found.rewordings,
+        found.rewordings,
+        len(found.gone),
+        lost,
+        len(found.not_shown),
+        len(found.now_shown),
+        other if found.called_wrong or (found.other_nearest and found.called_useful) else "",
+        first_of_kind,
+        max(near, default=0.0),
+    )
+
+
+def _change_words(state: SessionState, change: FactChange, said: str) -> str:
+    """What a source says since, under its heading, with what it said before."""
+    heading = one_line(change.before.path[-1], _HEADING).rstrip(":") if len(change.before.path) > 1 and change.said else ""
+    is_named = question_words_in(heading, f"{said} {state.query}") == question_words_in(heading, heading)
+    was = statement("", change.before.quote) if change.before.quote else ""
+    if was:
+        around = words_around_change(said, was, _CHANGE)
+    else:  # of what was added to a passage from the sentence on that is nearest
+        around = one_line(from_nearest(state.query, said, split_sentences(said)), _CHANGE)
+    return around if is_named else f"{heading}: {around}"
+
+
+def has_other_number(change: FactChange) -> bool:
+    """Return whether a sentence has a figure that the one which it replaced had not."""
+    return bool(change.before.quote) and any(map(str.isdigit, "".join({*words(change.said)} - {*words(change.before.quote)})))
+
+
+def said_of(state: SessionState, change: FactChange) -> str:
+    """Return what a source says since; in older logs that may be a fact of the session."""
+    after = state.facts.get(change.after)
+    return statement("", change.said) if change.said else said_by(state, after) if after else ""
 
 
 def _readings(state: SessionState) -> Iterator[Reading]:

@@ -190,6 +190,7 @@ class AdapterFactory:
             fetch=Fetches(self.documents, lambda: self._web, self._redaction.text),
             page_text=lambda digest: self.store.objects.get(digest).decode("utf-8"),
             rated=lambda query_id: rated_for(self.store, read_decisions(self.store).ratings, query_id),
+            nearness=self._meaning.nearness if self._meaning else None,
         )
 
     def model_for(self, model: str, budget: Budget) -> Reasoner:

@@ -57,11 +57,13 @@ def test_when_a_model_comes_or_goes_a_report_says_what_changed_since_the_last_of
         frost.write_text(frost.read_text().replace("10", "20"))
         report, home = night(with_model)
         assert "**Gone:**" not in report
-        assert "(was “10”)\n    - answered · 3 sources · 1 changed since " in home
+        assert re.search(r"## Answered\n\n.*\n    Ice lets .*\n    - \*\*Changed:\*\* .*\(was “10”\)\n    - answered", home)
         (tmp_path / "corpus" / "stove.md").unlink()
         report, home = night(without_model)
         assert "> [!tip] Nothing new since " in report  # the night before told it
-        assert re.search(r"## What changed\n(.|\n)*Gone:.. stove\.md\n(.|\n)*20 degrees.*\n    - passages · 1 source\n", home)
+        assert re.search(
+            r"## What changed\n(.|\n)*Gone:.. stove\.md\n(.|\n)*20 degrees.*\n    - passages · 1 source · .*\|answered on", home
+        )
         frost.unlink()
         report, home = night(with_model)
         assert gone not in report  # that stove.md is gone was told

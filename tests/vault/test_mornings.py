@@ -96,7 +96,7 @@ def test_a_question_not_found_or_not_reached_stands_in_its_night_also_when_the_r
     due = BatchStarted(due=("deep",), queries={"deep": "Is it deep?"})
     Scribe(store, "batch-2026-11-23t020000-ab12", "2026-11-23").note(due)
     place = built(tmp_path, store)
-    assert "found 4 quotes" in place.note("nights/2026-11-22").read_text()
+    assert "answered on 21 November 2026" in place.note("nights/2026-11-22").read_text()
     for report, day in (("3f2a", 22), ("3f2b", 23)):
         next((place.vault / "reports").rglob(f"*-{report}.md")).unlink()
         place.build()
@@ -104,10 +104,10 @@ def test_a_question_not_found_or_not_reached_stands_in_its_night_also_when_the_r
 
 
 def test_a_question_whose_change_was_told_stays_if_it_says_more_and_those_not_found_are_in_the_order_of_work() -> None:
-    told = News("2026-11-20", ("The fee is 3.",), changed=1, place=0)
-    also = replace(told, lost=("old.md",)), replace(told, other="another passage is nearest")
+    told = News("2026-11-20", ("The fee is 3.",), changed=1, near=1.0)
+    also = replace(told, lost=("old.md",)), replace(told, other="another passage is nearest since you called 1 wrong")
     cards = {f"q{place}": card_for("passages", news) for place, news in enumerate((told, told, *also))}
-    cards |= {"back": replace(card_for("answered", told), found_at_last=True)}
+    cards |= {"back": replace(card_for("answered", replace(told, first=("It is 4.",))), found_at_last=True)}
     cards |= {"none": card_for("not-found", None), "nor": card_for("not-found", told)}
     ended = [QueryEnded(query_id=name, query=name, session=name, status="complete") for name in cards]
     last = Night("2026-11-21", (), datetime.min, Cost(), (), dict.fromkeys(cards, 1))

@@ -42,6 +42,7 @@ _GROUPS = {
 }
 New = Mapping[str, Sequence[Card]]  # what is new on a question, with all on which it is
 Question = tuple[QueryEnded, Card | None, str, New]
+_ANSWERED = ("answered", "in-part")
 _REPORTED = ("changed", "answered", "passages")  # of the others there is no report to show
 WIDTH = 72  # characters of a line, as mail readers like it
 _LONGEST = 2_000  # characters of a text in a digest
@@ -57,7 +58,8 @@ def group_of(status: str, card: Card | None) -> str:
     if card and card.outcome == "not-found":  # so a model says, whatever it found
         return "not-found"
     news = card.news if card else None
-    differs = news and (news.count or news.lost or news.other)
+    is_first = news and news.first_of_kind and card and card.outcome != "passages"  # a model's first answer says more
+    differs = news and (news.count or news.lost or news.other) and not is_first
     if card and (card.found_at_last or differs):
         return "changed"
     return "quiet" if news and not news.first_of_kind else "passages" if card and card.outcome == "passages" else "answered"
@@ -86,26 +88,27 @@ def standing_words(card: Card) -> str:
 def questions_of(night: Night, cards: Iterable[tuple[QueryEnded, Card | None]]) -> list[Question]:
     """Return a night's questions with their ``cards``, each with its group and what is new on it.
 
-    What ended without an answer is in the order of work. Of the others come first new ones, then those of which a document's
-    change says most; of the same kind the newest. What is new is said once, with all cards on which it is; a question on which
-    nothing else is new has no group, "".
+    What ended without an answer is in the order of work. Of the others come first new ones, then those of which a change is
+    nearest to the question; of equal ones the newest. What is new is said once, with all cards on which it is; a question on
+    which nothing else is new has no group, "".
     """
 
-    def place(one: tuple[QueryEnded, Card | None]) -> tuple[int, int]:
+    def place(one: tuple[QueryEnded, Card | None]) -> tuple[float, int]:
         entry, card = one
         if not card or entry.status != "complete" or card.outcome == "not-found":
-            return 0, 0
-        return 0 if card.is_new else 3 if card.found_at_last else card.news.place if card.news else 5, night.ages[entry.query_id]
+            return -2.0, 0
+        near = 2.0 if card.is_new or card.found_at_last else card.news.near if card.news else 0.0
+        return -near, night.ages[entry.query_id]
 
     ages, told, found = night.ages, dict[str, list[Card]](), list[Question]()
     marked = ((one, card and replace(card, is_new=not (ages[one.query_id] or card.previous_session))) for one, card in cards)
     for entry, card in sorted(marked, key=place):
         group, new = group_of(entry.status, card), dict[str, list[Card]]()
-        if card and card.news and group == "changed":
+        if card and card.news and group in ("changed", "answered"):
             for text in card.news.first:
                 told.setdefault(text, []).append(card)
             new = {text: told[text] for text in card.news.first if told[text][0] is card}
-            untold = card.news.gone or card.news.count > len(card.news.first)
+            untold = group == "answered" or card.news.gone or card.news.count > len(card.news.first)
             group = group if new or untold or card.news.lost or card.news.other or card.found_at_last else ""
         found.append((entry, card, group, new))
     return found
@@ -124,15 +127,15 @@ def news_words(card: Card) -> str:
     if not (news.count or news.other or news.lost or news.first_of_kind):
         counts, words = {"no longer shown": news.not_shown, "now shown": news.now_shown}, ["nothing new"]
     words += [f"{number:,} {word}" for word, number in counts.items() if number]
-    return "; ".join(filter(None, (f"{', '.join(words)}{since}" if words else "", news.other, news.elsewhere)))
+    return "; ".join(filter(None, (f"{', '.join(words)}{since}" if words else "", news.other)))
 
 
 def entry_of(model: VaultModel, card: Card, new: New | None = None, longest: int = LONGEST_ANSWER) -> View:
     """Return the report of a card in short: what is ``new``, the answer, how sure it is, what changed, what is open.
 
-    ``new`` as of ``questions_of``, ``longest``: characters of a text.
+    ``new`` as of ``questions_of``, ``longest``: characters of the answer.
     """
-    also = {one_line(text, longest): list(map(best_link, cards[1:])) for text, cards in (new or {}).items()}
+    also = {text: list(map(best_link, cards[1:])) for text, cards in (new or {}).items()}
     return {
         "report": best_link(card),
         "lost": card.news.lost if card.news else (),
@@ -144,6 +147,8 @@ def entry_of(model: VaultModel, card: Card, new: New | None = None, longest: int
         "news": news_words(card),
         "open": card.open,
         "earlier": sum(one.has_report for one in model.reported_before(card)),
+        "answered": card.outcome in _ANSWERED,
+        "before": _better_before(model, card),
     }
 
 
@@ -162,7 +167,7 @@ def night_note(model: VaultModel, night: Night) -> GeneratedFile:
 
 def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -> View:
     """Return what a night's note says, as ``entry_of``; a query counts once, as its last run of the night left it."""
-    found, elsewhere = dict[str, list[Any]]((group, []) for group in _GROUPS), dict[Link, str]()
+    found = dict[str, list[Any]]((group, []) for group in _GROUPS)
     shown = (one for one in night.last if one.session not in model.hidden)
     cards = ((one, model.by_id.get(one.session) if one.session else model.latest_on(one.query_id)) for one in shown)
     for entry, card, group, new in questions_of(night, cards):
@@ -173,17 +178,15 @@ def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -
             if card and not (card.read or card.ended or card.waiting):  # its session is empty: the report before says more
                 card = next((one for one in model.reported_before(card) if one.id not in model.hidden), card)
             outcome = outcome or ("" if not card or card.has_note or group == "failed" else "how far it came")
-            link, before = best_link(card) if card else entry.query, _found_before(model, card, group)
+            link, before = best_link(card) if card else entry.query, _better_before(model, card) if card else None
             found[group].append({"link": link, "outcome": outcome, "reason": reason, "found_before": before})
         elif card and group:
-            elsewhere[best_link(card)] = card.news.elsewhere if card.news else ""
-            found[group].append(best_link(card) if group == "quiet" else entry_of(model, card, new, longest))
+            found[group].append(entry_of(model, card, new, longest))
     skipped = ((model.latest_on(name), entry) for name, entry in night.left_out.items())
     return {
         "title": f"Night of {translations.day(night.date)}",
         "words": _words(night, _outcomes(model, night)),
         **{group.replace("-", "_"): rows for group, rows in found.items()},
-        "elsewhere": elsewhere,
         "skipped": [{"query": best_link(card) if card else entry.query, "reason": entry.reason} for card, entry in skipped],
         "asked": answered_in_notes(model, night),
         "not_made": night.not_made,
@@ -194,10 +197,16 @@ def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -
     }
 
 
-def _found_before(model: VaultModel, card: Card | None, group: str) -> Link | None:
-    """Of a question not found, the link to the latest report before that found something and was not called wrong."""
-    for one in model.reported_before(card) if card and group == "not-found" else ():
-        if one.outcome != "not-found" and one.rating != "wrong" and one.id not in model.hidden:
+def _better_before(model: VaultModel, card: Card) -> Link | None:
+    """Return the link to the latest report before that answered what this one does not, and was not called wrong.
+
+    If a question was not found, that is also one of passages.
+    """
+    shown = [one for one in model.reported_before(card) if one.rating != "wrong" and one.id not in model.hidden]
+    if answered := next((one for one in shown if one.outcome in _ANSWERED and card.outcome not in _ANSWERED), None):
+        return Link(answered.report_path, f"answered on {translations.day(answered.reported_at)}")
+    for one in shown if card.outcome == "not-found" else ():
+        if one.outcome != "not-found":
             quotes = translations.count(sum(len(reading.cited) for reading in one.read), "quote")
             return Link(one.report_path, f"the report of {translations.day(one.reported_at)} found {quotes}")
     return None
@@ -428,7 +437,7 @@ def _row(question: Question, place_of: Callable[[Card], str]) -> View:
     parts = [text.partition(" (was “")[0].strip("… ") for text in new]
     words = {
         "query": one.query,
-        "reason": sentence(one.reason or (card.news.elsewhere if card and card.news else "")),
+        "reason": sentence(one.reason),
         "answer": answer.text if answer and not any(text in answer.text for text in parts) else "",
         "sure": sentence("; ".join(filter(None, (part, standing_words(card), news_words(card))))) if card else "",
         "open": card.open[0] + (f" (and {len(card.open) - 1} more)" if len(card.open) > 1 else "") if card and card.open else "",

@@ -28,7 +28,7 @@ from pipeline.vault.notes import parts
 from pipeline.vault.output.escaping import Inert, Link, file_address, inert, linked_host, plain, web_address
 from pipeline.vault.output.passage_markdown import blocks_of, cells, claim_beside, is_plain, prose, statement
 from pipeline.vault.output.writer import GeneratedFile
-from pipeline.vault.read_model import Card, LoadedSession, Reading, said_by
+from pipeline.vault.read_model import Card, LoadedSession, Reading, said_by, said_of
 
 _EMPTY = ReportGenerated(title="", summary=(), sections=(), references=())
 _WORDS = 6  # at each end of a quote that a browser looks for
@@ -216,8 +216,9 @@ def report_note(loaded: LoadedSession) -> GeneratedFile:
         differs = f"called {rating}" if rating else "" if outcome == card.outcome else status_words(outcome)
         return translations.label(differs, language) if differs else ""
 
-    found = ((link, at) for link, at, ended, rating in beside.reports.values() if ended != "not-found" and rating != "wrong")
-    quoted = [Link(link.path, translations.day(at, language)) for link, at in found]
+    found = (one[:3] for one in beside.reports.values() if one[2] != "not-found" and one[3] != "wrong")
+    answers = [(Link(link.path, translations.day(at, language)), at, ended) for link, at, ended in found]
+    quoted = [link for link, *_ in answers]
     view = {
         "title": title,
         "heading": shown(title),
@@ -251,6 +252,7 @@ def report_note(loaded: LoadedSession) -> GeneratedFile:
             for link, at, outcome, rating in beside.reports.values()
         ),
         "quoted_before": quoted[0] if quoted and state.config.has_model else None,
+        "answered_before": next((link for link, _, ended in answers if ended in ("answered", "in-part")), None),
         "asked": beside.asked,
         "reported_at": reported_at,
         "derived": any(sentence.basis == "derived" for sentence in (*report.summary, *body)),
@@ -265,18 +267,19 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
     if found is None or loaded.card.news is None:
         return None
 
-    def stated(name: str) -> View:
+    def stated(name: str, text: str = "") -> View:
         fact: Fact = state.facts[name]
         place = citer.citation(name) if fact.url in citer.numbers else parts.page_place(loaded, fact.url, block=block_id(name))
-        return {"text": said_by(state, fact), "place": place}
+        return {"text": text or said_by(state, fact), "place": place}
 
     def stated_before(fact: Fact) -> View:
-        said = statement(fact.claim, fact.quote)
+        said = statement(fact.claim, fact.quote) if fact.quote else ""
         return {"text": said, "place": parts.place_of(fact.url), "wrong": fact.url in loaded.beside.wrong}
 
     def changed(one: FactChange) -> View:
-        said_instead = {"text": statement("", one.said), "place": parts.place_of(one.before.url)}
-        return {"before": stated_before(one.before)["text"], "after": stated(one.after) if one.after else said_instead}
+        text = said_of(state, one)
+        after = stated(one.after, text) if one.after else {"text": text, "place": parts.place_of(one.before.url)}
+        return {"before": stated_before(one.before)["text"], "after": after}
 
     return {
         **dict(found),
