@@ -139,7 +139,7 @@ def _refuse_cut_off(node: Node, source: str) -> None:
 
 def distinct_id(text: str) -> str:
     """Return an id that differs from those of questions with the same beginning. It does not depend on the position."""
-    return f"{texts.slug(text, 40)}-{texts.digest_of(text.encode())[:4]}"
+    return f"{texts.slug(text, 40)}-{texts.digest_of(text.encode(errors='replace'))[:4]}"
 
 
 def add_query(path: Path, text: str, refuse: Callable[[Queue], None] = lambda _queue: None, /, **said: object) -> Query:

@@ -112,7 +112,8 @@ class Card(Summary):
     ``read`` are the pages that the session read, in order. ``workers`` has the path of each worker's note by the worker's id;
     without a model there is none: the session's note shows its workers too. ``last_event`` is the id of the event of ``version``.
     Until the names of all notes are known, the paths are those that its notes would have alone. ``rating``: a person's, or "".
-    ``found_at_last``: the session before it on the question did not find what this report has. ``lacks``: what passages do not
+    ``found_at_last``: the session before it on the question did not find what this report has; ``missed_again``: nor did it.
+    ``nearness`` is how near the best passage is to the question, 0 to 1; 1 if a model answered. ``lacks``: what passages do not
     mention, or what an answer in part lacks. ``is_new``: of the night that it is shown in, its question was added since the night
     before.
     """
@@ -120,6 +121,8 @@ class Card(Summary):
     reported_at: str = ""
     rating: str = ""
     found_at_last: bool = False
+    missed_again: bool = False
+    nearness: float = 1.0
     is_new: bool = False
     reworded: str = ""
     lacks: str = ""
@@ -156,7 +159,9 @@ class Card(Summary):
         judged = self.outcome != "passages" or (before and before.status == "not-found" and not self.news)
         found = self.has_report and before and before.outcome == "not-found" and judged
         is_same = before is None or same_question(before.query, self.query)
-        return replace(self, found_at_last=bool(found), reworded="" if is_same else "asked in other words than before")
+        reworded = "" if is_same else "asked in other words than before"
+        missed = self.outcome == "not-found" and before is not None and before.outcome == "not-found"
+        return replace(self, found_at_last=bool(found), missed_again=missed, reworded=reworded)
 
 
 def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
@@ -181,6 +186,7 @@ def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
         disputed=answer is not None and not disputed_facts(state).isdisjoint(answer.facts),
         disagreements=len(report.contradictions) if report and judged else 0,
         news=_news(state) if report else None,
+        nearness=next((fact.cosine or fact.relevance for name in state.passages or () if (fact := state.facts[name])), 1.0),
         open=tuple(gap.question for gap in unknowns),
         cited=tuple(entry.url for entry in report.references) if report else (),
         read=tuple(_readings(state)),

@@ -51,8 +51,10 @@ _LONGEST = 2_000  # characters of a text in a digest
 def group_of(status: str, card: Card | None) -> str:
     """Return where a question stands in the morning, by how its session ended: what changed comes first.
 
-    ``quiet``: it was researched again, and nothing is new.
+    ``quiet``: it was researched again, and nothing is new, or it was not found again.
     """
+    if card and card.missed_again and status in ("complete", "not-found"):
+        return "quiet"
     if status != "complete":
         return "not-found" if status == "not-found" else "failed" if status == "failed" else "open"
     if card and card.outcome == "not-found":  # so a model says, whatever it found
@@ -69,7 +71,7 @@ def ended_as(status: str, card: Card | None) -> str:
     """Return the outcome of a question in a night; ``failed`` or ``open`` without one."""
     if status == "complete":
         return card.outcome if card and card.outcome else "answered"
-    return group_of(status, card)
+    return status if status in ("not-found", "failed") else "open"
 
 
 def standing_words(card: Card) -> str:
@@ -89,16 +91,16 @@ def questions_of(night: Night, cards: Iterable[tuple[QueryEnded, Card | None]]) 
     """Return a night's questions with their ``cards``, each with its group and what is new on it.
 
     What ended without an answer is in the order of work. Of the others come first new ones, then those of which a change is
-    nearest to the question; of equal ones the newest. What is new is said once, with all cards on which it is; a question on
-    which nothing else is new has no group, "".
+    nearest to the question; of equal ones the newest, then the one with the nearest passage. What is new is said once, with all
+    cards on which it is; a question on which nothing else is new has no group, "".
     """
 
-    def place(one: tuple[QueryEnded, Card | None]) -> tuple[float, int]:
+    def place(one: tuple[QueryEnded, Card | None]) -> tuple[float, int, float]:
         entry, card = one
         if not card or entry.status != "complete" or card.outcome == "not-found":
-            return -2.0, 0
+            return -2.0, 0, 0.0
         near = 2.0 if card.is_new or card.found_at_last else card.news.near if card.news else 0.0
-        return -near, night.ages[entry.query_id]
+        return -near, night.ages[entry.query_id], -card.nearness
 
     ages, told, found = night.ages, dict[str, list[Card]](), list[Question]()
     marked = ((one, card and replace(card, is_new=not (ages[one.query_id] or card.previous_session))) for one, card in cards)
@@ -171,7 +173,7 @@ def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -
     shown = (one for one in night.last if one.session not in model.hidden)
     cards = ((one, model.by_id.get(one.session) if one.session else model.latest_on(one.query_id)) for one in shown)
     for entry, card, group, new in questions_of(night, cards):
-        if entry.status != "complete" or group == "not-found":  # no answer: the link to its note, else the question, and why
+        if group in ("not-found", "failed", "open"):  # no answer: the link to its note, else the question, and why
             outcome, reason = "cancelled" if entry.status == "cancelled" else "", entry.reason
             if card and card.has_report and card.ended_at > entry.at:
                 outcome, reason = f"finished since, {translations.day(card.ended_at)}", ""
@@ -436,7 +438,7 @@ def _row(question: Question, place_of: Callable[[Card], str]) -> View:
     answer, part = card.answer if card else None, status_words(card.outcome) if card and card.outcome == "in-part" else ""
     parts = [text.partition(" (was “")[0].strip("… ") for text in new]
     words = {
-        "query": one.query,
+        "query": f"{one.query} (still not found)" if card and card.missed_again else one.query,
         "reason": sentence(one.reason),
         "answer": answer.text if answer and not any(text in answer.text for text in parts) else "",
         "sure": sentence("; ".join(filter(None, (part, standing_words(card), news_words(card))))) if card else "",
