@@ -362,9 +362,8 @@ class Changes(Value):
     one that was there in part. ``kept`` counts the earlier facts that are still stated. Facts from sources that were not read
     again (``unread``) are not counted, but those of a deleted document are gone.
 
-    Of two reports of passages ``kept`` counts those that both have; ``not_shown`` are those that only the earlier one has, and
-    ``now_shown`` those that only this one has, though their sources say both, or nearly so. ``called_wrong`` counts the earlier
-    facts that are left out because a person called them wrong: they are in none of these. ``other_nearest``: another passage than
+    Of two reports of passages ``kept`` counts those that both have. ``called_wrong`` counts the earlier facts that are left out
+    because a person called them wrong: they are in none of these. ``other_nearest``: another passage than
     then is the nearest, and it is not that one as it reads now; ``called_useful``: a person called it useful. ``first_of_kind``:
     of the two reports one is of passages, and the other a model's; then none is counted as kept. ``moved`` has the address that
     a source has now by the one that it had.
@@ -379,8 +378,6 @@ class Changes(Value):
     sources: tuple[SourceChange, ...] = ()
     unread: tuple[SourceChange, ...] = ()
     kept: int = 0
-    not_shown: tuple[Fact, ...] = ()
-    now_shown: tuple[str, ...] = ()
     called_wrong: int = 0
     other_nearest: bool = False
     first_of_kind: bool = False

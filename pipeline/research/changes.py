@@ -119,26 +119,19 @@ async def session_changes(
             asked += _new_sentences(source, moved.get(source.url, source.url), text_of(source.digest), text_of(now[source.url]))
     not_wanted = "\n\n".join(fact.quote for fact in left_out)
 
-    def lost_of(fact: v.Fact) -> tuple[list[str], list[str]]:
-        """The sentences of an earlier fact that its source has no more: those that are gone, and those that are reworded."""
+    gone, touched = list[v.Fact](), set[str]()
+    for fact in read_again:
         if fact.id in state.facts or now.get(fact.url) == fact.digest:
-            return [], []
+            continue
         text = text_of(now[fact.url]) if fact.url in now else ""
         lost = [one for one in _parts(fact.quote) if not holds_quote(text, one)]
-        if fact.url in deleted and of_passages and not _holds_a_part(shown, fact.quote):
-            return lost, []
+        is_shown = fact.url not in deleted or not of_passages or _holds_a_part(shown, fact.quote)
         reworded = [one for one in lost if any(_alike(one, other) >= _REWORDED for other in _sentences(text))]
-        others = [text_of(page.digest) for page in state.pages.values()] if len(lost) > len(reworded) else []
-        return [one for one in lost if one not in reworded and not any(holds_quote(other, one) for other in others)], reworded
-
-    lost = {fact.id: parts for fact in read_again if any(parts := lost_of(fact))}
-    gone = [
-        fact.model_copy(update={"url": moved.get(fact.url, fact.url), "claim": "", "quote": "\n".join(lost[fact.id][0])})
-        if lost[fact.id][0] != _parts(fact.quote)
-        else fact.model_copy(update={"url": moved.get(fact.url, fact.url)})
-        for fact in read_again
-        if fact.id in lost and lost[fact.id][0]
-    ]
+        texts = [text_of(page.digest) for page in state.pages.values()] if is_shown and len(lost) > len(reworded) else []
+        rest = [one for one in lost if one not in reworded and not any(holds_quote(other, one) for other in texts)]
+        touched |= {fact.id} if rest or reworded else set()
+        part = {} if rest == _parts(fact.quote) else {"claim": "", "quote": "\n".join(rest)}
+        gone += [fact.model_copy(update={"url": moved.get(fact.url, fact.url), **part})] if rest else []
     asked.sort(key=lambda one: -question_words_in(state.query, one.forms[1]))
     best = [_under(fact.path, fact.quote) for fact in ((*facts, *state.more_places) or earlier.facts)]
     bearing = await _bearing(state.query, [*asked[:_MOST_COMPARED], *gone], best, nearness)
@@ -171,19 +164,12 @@ async def session_changes(
         return not (is_known or was_there) and not all(holds_quote(quoted, one) for one in _parts(fact.quote))
 
     added = [fact for fact in facts if is_new(fact)]
-    unchanged = [fact for fact in read_again if fact.id not in lost]
-    not_shown = [fact for fact in unchanged if of_passages and not _holds_a_part(shown, fact.quote)]
-    after = {one.after for one in changed}
-    now_shown = [
-        fact for fact in facts if of_passages and not (fact in added or fact.id in after or _holds_a_part(quoted, fact.quote))
-    ]
     quotes_now = {fact.quote for fact in facts}
     then = next((fact for fact in earlier.facts if fact.id == earlier.nearest), None)
     nearest = state.facts[state.passages[0]] if state.passages else None
-    is_there = (
-        then and nearest and moved.get(then.url, then.url) == nearest.url and _alike(then.quote, nearest.quote) >= _REWORDED
-    )
-    is_same = is_there or (then and nearest and _holds_a_part(nearest.quote, then.quote))
+    is_same = not (then and nearest) or _holds_a_part(nearest.quote, then.quote)
+    if then and nearest and moved.get(then.url, then.url) == nearest.url:
+        is_same = is_same or _alike(then.quote, nearest.quote) >= _REWORDED
     said_of = {one.before.url for one in changed}
     places = {fact.url for fact in (*earlier.facts, *facts, *state.more_places)}
     return v.Changes(
@@ -198,11 +184,11 @@ async def session_changes(
             if (url := moved.get(source.url, source.url)) not in said_of and {url, source.url} & places
         ),
         unread=tuple(unread),
-        kept=sum(fact.quote in quotes_now for fact in read_again) if of_passages else 0 if is_other_kind else len(unchanged),
-        not_shown=tuple(not_shown),
-        now_shown=tuple(fact.id for fact in now_shown),
+        kept=0
+        if is_other_kind
+        else sum(fact.quote in quotes_now if of_passages else fact.id not in touched for fact in read_again),
         called_wrong=len(left_out),
-        other_nearest=of_passages and then is not None and not is_same,
+        other_nearest=of_passages and not is_same,
         first_of_kind=is_other_kind,
         moved=moved,
     )

@@ -62,9 +62,6 @@ It said before | Vorher stand dort | Il y avait avant | Antes decía | 此前为
 Gone | Nicht mehr vorhanden | Disparu | Ya no está | 已消失 | なくなったもの
 Sources that changed their text | Quellen mit geändertem Text | Sources dont le texte a changé | Fuentes cuyo texto cambió | 文本有改动的来源 | 本文が変わった出典
 Called wrong, no longer shown | Als falsch markiert, nicht mehr gezeigt | Signalé comme faux, n’est plus affiché | Marcado como erróneo, ya no se muestra | 已标为错误，不再显示 | 誤りとされ、表示しないもの
-Now shown | Jetzt gezeigt | Affiché maintenant | Ahora se muestra | 现在显示 | 新たに表示
-No longer shown | Nicht mehr gezeigt | N’est plus affiché | Ya no se muestra | 不再显示 | 表示しなくなったもの
-you called this source wrong | von Ihnen als falsch markierte Quelle | source que vous avez signalée comme fausse | fuente que usted marcó como errónea | 您将此来源标为错误 | この出典を誤りとした
 New | Neu | Nouveau | Nuevo | 新增 | 新規
 Cited by | Zitiert von | Cité par | Citado por | 被引用于 | 引用元
 Cited in | Zitiert in | Cité dans | Citado en | 被引用于 | 引用元

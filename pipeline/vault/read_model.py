@@ -38,10 +38,10 @@ from pipeline.domain.talk import TalkState, Turn, read_talk
 from pipeline.errors import LogError, LogUnreadable
 from pipeline.ports import EventStore
 from pipeline.text.addresses import path_of
-from pipeline.text.cleaning import grouped, name_slug, one_line, same_question, slug
+from pipeline.text.cleaning import grouped, name_slug, one_line, slug
 from pipeline.text.passages import statements
 from pipeline.text.times import is_zone, moment_of, night_of
-from pipeline.text.words import from_nearest, language_code, question_words_in, split_sentences, words, words_around_change
+from pipeline.text.words import from_nearest, language_code, question_words_in, split_sentences, words_around_change
 from pipeline.vault import note
 from pipeline.vault.build_cache import Kept, rows_in
 from pipeline.vault.note import Names, View
@@ -52,7 +52,6 @@ LONGEST_ANSWER = 320  # characters
 ON_HOME = 120  # characters of a text on Home, which is read on a phone
 _CHANGE, _HEADING = 200, 60  # characters of a sentence that changed, and of the heading above it
 _SHORT = 50  # characters of a sentence that says too little alone: "It depends." is followed by the next
-_NUMBER = 0.1  # how much nearer to its question a change counts in which a number differs
 _MOST_NEWS = 2  # new facts that a digest shows; the rest is counted
 
 
@@ -62,8 +61,8 @@ class News:
 
     ``near`` is how near the nearest is to the question, as a share of the nearest passage.
 
-    ``lost`` are the paths of documents that the report before cites and that were deleted or moved since. ``not_shown``,
-    and ``now_shown`` count as in ``Changes``. ``other`` says in words what a rating did. ``first_of_kind``: there is
+    ``lost`` are the paths of documents that the report before cites and that were deleted or moved since. ``other``
+    says in words what a rating did. ``first_of_kind``: there is
     no report before that is of passages or a model's, as this one.
     """
 
@@ -73,8 +72,6 @@ class News:
     changed: int = 0
     gone: int = 0
     lost: tuple[str, ...] = ()
-    not_shown: int = 0
-    now_shown: int = 0
     other: str = ""
     first_of_kind: bool = False
     near: float = 0.0
@@ -124,7 +121,6 @@ class Card(Summary):
     missed_again: bool = False
     nearness: float = 1.0
     is_new: bool = False
-    reworded: str = ""
     lacks: str = ""
     names: str = "latin"
     session_path: str
@@ -158,10 +154,8 @@ class Card(Summary):
         """
         judged = self.outcome != "passages" or (before and before.status == "not-found" and not self.news)
         found = self.has_report and before and before.outcome == "not-found" and judged
-        is_same = before is None or same_question(before.query, self.query)
-        reworded = "" if is_same else "asked in other words than before"
         missed = self.outcome == "not-found" and before is not None and before.outcome == "not-found"
-        return replace(self, found_at_last=bool(found), missed_again=missed, reworded=reworded)
+        return replace(self, found_at_last=bool(found), missed_again=missed)
 
 
 def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
@@ -233,15 +227,11 @@ def _news(state: SessionState) -> News | None:
     if found is None:
         return None
     lost = tuple(one_line(path_of(source.url)) for source in found.unread if source.is_lost)
-    # Older logs say it only of the report before.
-    first_of_kind = found.first_of_kind or (state.earlier is not None and state.earlier.of_passages != bool(state.passages))
-    is_same = not (added or found.changed or found.gone)
-    if first_of_kind and is_same and not lost:
+    if found.first_of_kind and not (added or found.changed or found.gone or lost):
         return None
     first = [_change_words(state, one, said) for one in found.changed if (said := said_of(state, one))]
     first += [one_line(said_by(state, state.facts[name]), LONGEST_ANSWER) for name in added]
-    near = [one.near + _NUMBER * has_other_number(one) for one in found.changed[:1]]
-    near += [1.0 for _ in added] + [0.5 for _ in (*found.gone, *lost)]
+    near = [one.near for one in found.changed[:1]] + [1.0 for _ in added] + [0.5 for _ in (*found.gone, *lost)]
     called = f"{found.called_wrong:,} wrong" if found.called_wrong else "it useful" if found.called_useful else ""
     other = f"{'another passage is nearest' if found.other_nearest else 'another report'} since you called {called}"
     return News(
@@ -251,10 +241,8 @@ def _news(state: SessionState) -> News | None:
         found.rewordings,
         len(found.gone),
         lost,
-        len(found.not_shown),
-        len(found.now_shown),
         other if found.called_wrong or (found.other_nearest and found.called_useful) else "",
-        first_of_kind,
+        found.first_of_kind,
         max(near, default=0.0),
     )
 
@@ -269,11 +257,6 @@ def _change_words(state: SessionState, change: FactChange, said: str) -> str:
     else:  # of what was added to a passage from the sentence on that is nearest
         around = one_line(from_nearest(state.query, said, split_sentences(said)), _CHANGE)
     return around if is_named else f"{heading}: {around}"
-
-
-def has_other_number(change: FactChange) -> bool:
-    """Return whether a sentence has a figure that the one which it replaced had not."""
-    return bool(change.before.quote) and any(map(str.isdigit, "".join({*words(change.said)} - {*words(change.before.quote)})))
 
 
 def said_of(state: SessionState, change: FactChange) -> str:
@@ -307,8 +290,7 @@ class Beside:
     ``later`` is the report of the session that followed on the same question, or the note that nothing was found then, and
     ``later_outcome`` which. ``reports`` are the earlier ones, the latest first, by session: link, time, outcome, rating.
     ``sources`` are the links to all sources that the session names. ``asked`` is what was asked about it since, as notes show it;
-    ``rated`` is how its passages are rated, by fact. ``wrong`` are the addresses of sources that were called wrong as a whole
-    before it began.
+    ``rated`` is how its passages are rated, by fact.
     """
 
     later: Link | None = None
@@ -318,7 +300,6 @@ class Beside:
     sources: Mapping[str, Link] = field(default_factory=dict)
     asked: Sequence[View] = ()
     rated: Mapping[str, str] = field(default_factory=dict)
-    wrong: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

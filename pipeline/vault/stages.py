@@ -180,7 +180,6 @@ class Build:
                 one.id: (best_link(one), one.reported_at or one.ended_at, one.outcome, one.rating)
                 for one in model.reported_before(card)
             },
-            wrong=tuple(sorted(one.url for one in rated if one.rating == "wrong" and not one.fact and one.at < card.started_at)),
             archived=card.query_id in model.archived,
             sources={reading.page.url: model.sources[reading.page.url] for reading in card.read},
             asked=list(asked_rows(model, asked, {reading.page.url for reading in card.read if reading.shown})),

@@ -45,7 +45,6 @@ PASSAGES = (
 )  # fmt: skip
 ELSEWHERE = ("corpus:@other/old/policy.md", "corpus:@other/kept.md", PAGES[2])
 LOST = SourceChange(url=ELSEWHERE[0], title="Policy", before="d" * 64, reason=f"it cannot be read: {GONE}")
-NOT_SHOWN = (fact(PAGES[0], "Called wrong later."), fact(PAGES[1], "In no shown page."))
 # A language with labels, without a model; one without, which is read from right to left.
 LANGUAGES: dict[str, Say] = {
     "Wie überlebt ein Protokoll einen Stromausfall?": lambda words: words.replace("careful-model", "extractive"),
@@ -181,7 +180,7 @@ def an_outage(store: MemoryStore) -> None:
 def a_killed_night(store: MemoryStore, previous: str) -> Story:
     """A night that ended one question, ended by the loss of its process; return the story that it left half done."""
     wind, more = asked(store, "wind", "2026-12-01", previous=previous), {"after": "batch-2026-11-30t020000-ab12"}
-    changes = Changes(session=wind.previous, since="2026-11-29T02:15:29.000Z", not_shown=NOT_SHOWN[1:] * 7 + NOT_SHOWN[:1])
+    changes = Changes(session=wind.previous, since="2026-11-29T02:15:29.000Z", kept=1)
     wind.scribe.amend = changing(e.ChangesFound, changes=changes)
     ice = asked(store, "ice", "2026-12-01").begin().planned()
     kept = n.QueryEnded(
@@ -205,7 +204,7 @@ def golden_files(root: Path) -> dict[str, bytes]:
     stories.append(researched_again(store, "policy", pages=ELSEWHERE, unread=(LOST,)))
     winds = researched_again(store, "wind", title="On the wind", new=True)
     other = SourceChange(url=PAGES[1], title="A page", before="1" * 64, after="2" * 64)
-    changed: dict[str, Any] = {"sources": (other,), "called_wrong": 1, "not_shown": NOT_SHOWN}
+    changed: dict[str, Any] = {"sources": (other,), "called_wrong": 1}
     stories += [winds, researched_again(store, "rain", title="AGAIN what of rain", **changed)]
     lava = asked(store, "lava", "2026-11-28")
     lava.scribe.amend = changing(e.WorkerCompleted, reason="nothing left to ask")

@@ -117,18 +117,13 @@ def questions_of(night: Night, cards: Iterable[tuple[QueryEnded, Card | None]]) 
 
 
 def news_words(card: Card) -> str:
-    """Return what changed: ``not found last time``, ``4 new, 1 gone since 14 May 2026``, ``nothing new since …``; "" if none.
-
-    What is shown and no longer shown is counted only if nothing else is new.
-    """
+    """Return what changed: ``not found last time``, ``4 new, 1 gone since 14 May 2026``; "" if nothing."""
     news = card.news
     if card.found_at_last or not news:
-        return "not found last time" if card.found_at_last else "new question" if card.is_new else card.reworded
+        return "not found last time" if card.found_at_last else "new question" if card.is_new else ""
     since = f" since {translations.day(news.since)}" if news.since else ""
-    counts, words = {"new": news.added, "changed": news.changed, "gone": news.gone}, list[str]()
-    if not (news.count or news.other or news.lost or news.first_of_kind):
-        counts, words = {"no longer shown": news.not_shown, "now shown": news.now_shown}, ["nothing new"]
-    words += [f"{number:,} {word}" for word, number in counts.items() if number]
+    counts = {"new": news.added, "changed": news.changed, "gone": news.gone}
+    words = [f"{number:,} {word}" for word, number in counts.items() if number]
     return "; ".join(filter(None, (f"{', '.join(words)}{since}" if words else "", news.other)))
 
 
@@ -436,11 +431,10 @@ def _row(question: Question, place_of: Callable[[Card], str]) -> View:
     """A question in a digest: what is new first, the answer, how sure it is, what is open; or why there is none."""
     one, card, _, new = question
     answer, part = card.answer if card else None, status_words(card.outcome) if card and card.outcome == "in-part" else ""
-    parts = [text.partition(" (was “")[0].strip("… ") for text in new]
     words = {
         "query": f"{one.query} (still not found)" if card and card.missed_again else one.query,
         "reason": sentence(one.reason),
-        "answer": answer.text if answer and not any(text in answer.text for text in parts) else "",
+        "answer": answer.text if answer and not (new and card and card.outcome == "passages") else "",
         "sure": sentence("; ".join(filter(None, (part, standing_words(card), news_words(card))))) if card else "",
         "open": card.open[0] + (f" (and {len(card.open) - 1} more)" if len(card.open) > 1 else "") if card and card.open else "",
         "place": place_of(card) if card else "",

@@ -216,9 +216,8 @@ def report_note(loaded: LoadedSession) -> GeneratedFile:
         differs = f"called {rating}" if rating else "" if outcome == card.outcome else status_words(outcome)
         return translations.label(differs, language) if differs else ""
 
-    found = (one[:3] for one in beside.reports.values() if one[2] != "not-found" and one[3] != "wrong")
-    answers = [(Link(link.path, translations.day(at, language)), at, ended) for link, at, ended in found]
-    quoted = [link for link, *_ in answers]
+    better = {"not-found": ("answered", "in-part", "passages"), "passages": ("answered", "in-part")}.get(card.outcome, ())
+    found = ((link, at) for link, at, ended, rating in beside.reports.values() if ended in better and rating != "wrong")
     view = {
         "title": title,
         "heading": shown(title),
@@ -251,8 +250,7 @@ def report_note(loaded: LoadedSession) -> GeneratedFile:
             Link(link.path, " · ".join(filter(None, (translations.day(at, language), ended_otherwise(outcome, rating)))))
             for link, at, outcome, rating in beside.reports.values()
         ),
-        "quoted_before": quoted[0] if quoted and state.config.has_model else None,
-        "answered_before": next((link for link, _, ended in answers if ended in ("answered", "in-part")), None),
+        "better_before": next((Link(link.path, translations.day(at, language)) for link, at in found), None),
         "asked": beside.asked,
         "reported_at": reported_at,
         "derived": any(sentence.basis == "derived" for sentence in (*report.summary, *body)),
@@ -274,7 +272,7 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
 
     def stated_before(fact: Fact) -> View:
         said = statement(fact.claim, fact.quote) if fact.quote else ""
-        return {"text": said, "place": parts.place_of(fact.url), "wrong": fact.url in loaded.beside.wrong}
+        return {"text": said, "place": parts.place_of(fact.url)}
 
     def changed(one: FactChange) -> View:
         text = said_of(state, one)
@@ -288,8 +286,6 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
         "added": list(map(stated, news_of(state))),
         "changed": list(map(changed, found.changed)),
         "gone": list(map(stated_before, found.gone)),
-        "not_shown": list(map(stated_before, found.not_shown)),
-        "now_shown": [stated(name) for name in found.now_shown],
         "sources": [parts.place_of(source.url) for source in found.sources],
         "unread": [{"place": parts.place_of(one.url), "reason": one.reason} for one in found.unread if not one.is_lost],
         "lost": [inert(path_of(one.url)) for one in found.unread if one.is_lost],
