@@ -97,6 +97,7 @@ def _change(state: s.SessionState, event: e.EventBase) -> None:
             state.synthesis, state.status = True, "synthesizing"
         case e.PassagesChosen():
             state.passages, state.more_places = tuple(fact.id for fact in event.passages), event.more
+            state.nearest_sentence = event.said
             state.facts |= {fact.id: fact for fact in event.passages if fact.id not in state.facts}
             state.status = "synthesizing"
         case e.ReportWritten():

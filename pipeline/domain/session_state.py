@@ -125,7 +125,8 @@ class ReportPart:
 class SessionState:
     """The whole state of a session. Keys: searches by query, pages and observations by address, facts by id, failures by step.
 
-    ``passages`` are the ids of the chosen passages, None before they were chosen; ``more_places`` are those after them.
+    ``passages`` are the ids of the chosen passages, None before they were chosen; ``more_places`` are those after them,
+    ``nearest_sentence`` is one of the first passage.
     ``without_model`` says why a step was done without the model (``Plan``, ``ReadPages:search_0:1``).
     ``kind`` and ``window`` as in ``PlanCreated``. ``parts`` are those of the report by number.
     ``claims`` holds, for each fact whose claim was compared with its quote, whether the quote bears it.
@@ -170,6 +171,7 @@ class SessionState:
     analyses: list[Analysis] = field(default_factory=list)
     passages: tuple[str, ...] | None = None
     more_places: tuple[v.Fact, ...] = ()
+    nearest_sentence: str = ""
     synthesis: bool = False
     parts: dict[int, ReportPart] = field(default_factory=dict)
     claims: dict[str, bool] = field(default_factory=dict)

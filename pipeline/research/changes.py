@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
+from difflib import SequenceMatcher
+from heapq import nlargest
 from typing import NamedTuple
 
 from pipeline.domain import research_values as v
@@ -26,8 +28,10 @@ from pipeline.text.words import question_words_in, repeated, words
 
 _NUMBER = re.compile(r"\d+")
 _BEARS = 0.5  # least nearness of a change, as a share of that of the nearest passage
-_SAME = 0.97  # cosine from which two wordings with the same numbers say the same
-_REWORDED = 0.5  # least share of repeated pairs of words, in either direction, if one sentence of a source replaced another
+_SAME, _MEANT = 0.97, 0.8  # cosine from which two sentences say the same, and from which one replaced the other
+_MOST_MEANT = 8  # sentences that are compared by meaning with one that replaced none in most of its words
+_LONG, _SPELT = 5, 0.8  # letters of a word, and the share that two spellings of it have in common: "enabled" is not "disabled"
+_REWORDED = 0.5  # least share of pairs of words in common if one sentence of a source replaced another
 _MOVED = 0.8  # least share of repeated pairs of words, in both directions, of a document under another name
 _MOST_COMPARED = 100  # sentences of one session, those first whose passages have most words of the question
 _MOST_TOLD = 12  # of one session
@@ -254,32 +258,56 @@ async def _with_what_was(
     source's text by its address.
     """
     first, was = found[: 4 * _MOST_TOLD], dict[int, str]()
-    pairs = [(_alike(old, one.text), at, old) for at, (_, one) in enumerate(first) for old in one.lost]
-    for alike, at, old in sorted(pairs, key=lambda pair: -pair[0]):
+    pairs = [
+        (alike, at, old) for at, (_, one) in enumerate(first) for old in one.lost if (alike := _alike(old, one.text)) >= _REWORDED
+    ]
+    for at, (_, one) in enumerate(first):
+        others = nlargest(_MOST_MEANT, one.lost, key=lambda old: _alike(old, one.text)) if nearness else ()
+        cosines = await nearness(one.text, others) if nearness else ()
+        pairs += [(cosine / 2, at, old) for old, cosine in zip(others, cosines, strict=True) if cosine >= _MEANT]
+    for _, at, old in sorted(pairs, key=lambda pair: -pair[0]):
         taken = (was[other] for other in was if first[other][1].url == first[at][1].url)
-        if alike >= _REWORDED and at not in was and old not in taken and not holds_quote(text_of(first[at][1].url), old):
+        if at not in was and old not in taken and not holds_quote(text_of(first[at][1].url), old):
             was[at] = old
     told = dict[tuple[str, ...], list[tuple[float, _Said, str]]]()
     for at, (near, one) in enumerate(first):
-        old, is_code = was.get(at, ""), one.text.startswith("```")
-        may_be_same = nearness and old and not is_code and _NUMBER.findall(old) == _NUMBER.findall(one.text)
-        if not (may_be_same and nearness and (await nearness(old, [one.text]))[0] >= _SAME):
+        old = was.get(at, "")
+        if not (old and await _still_says(old, one.text, nearness)):
             told.setdefault((one.url, old or one.passage), []).append((near, one, old))
+    told = {key: same for key, same in told.items() if not max(same, key=lambda entry: entry[1].at)[1].text.endswith(":")}
     return [
         (*same[0][:2], "\n".join(one.text for _, one, _ in sorted(same, key=lambda entry: entry[1].at)), same[0][2])
         for same in list(told.values())[:_MOST_TOLD]
     ]
 
 
+async def _still_says(old: str, new: str, nearness: Nearness | None) -> bool:
+    """Whether a sentence says the same in other words, or only the spelling of longer words was corrected.
+
+    Numbers, code and names in it are compared letter by letter.
+    """
+    differing = {word.rstrip(".,;:!?)\"'”").lstrip("(\"'“") for word in {*old.split()} ^ {*new.split()}}
+    if new.startswith("```") or not all(word.isalpha() for word in differing if word):
+        return False
+    one, other = words(old), words(new)
+    pairs = [pair for pair in zip(one, other, strict=False) if pair[0] != pair[1]]
+    is_long = len(one) == len(other) and all(min(map(len, pair)) >= _LONG and pair[0][:2] == pair[1][:2] for pair in pairs)
+    if is_long and all(SequenceMatcher(None, *pair).ratio() >= _SPELT for pair in pairs):
+        return True
+    return nearness is not None and (await nearness(old, [new]))[0] >= _SAME
+
+
 def _alike(one: str, other: str) -> float:
-    """How similar two sentences are, any number for any other: of a setting or a row of two words nothing else may be left."""
+    """The share of pairs of words that two sentences have in common (Dice 1945), any number for any other."""
     texts = _NUMBER.sub("0", one), _NUMBER.sub("0", other)
-    return max(repeated(*texts), repeated(*reversed(texts)))
+    shares = repeated(*texts), repeated(*reversed(texts))
+    return 2 / sum(1 / share for share in shares) if all(shares) else 0.0
 
 
 def _sentences(text: str) -> list[str]:
     """The statements of a text that have a word, a line of code in a fence of its own."""
-    return [f"```\n{one}\n```" if kind == "code" else one for kind, one in statements(text) if words(one)]
+    found = ((kind, one.rstrip(" \\") if kind == "code" else one) for kind, one in statements(text))  # code may go on in a line
+    return [f"```\n{one}\n```" if kind == "code" else one for kind, one in found if words(one)]
 
 
 def _parts(quote: str) -> list[str]:

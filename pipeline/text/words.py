@@ -264,7 +264,7 @@ def words_around_change(said: str, was: str, longest: int) -> str:
     same_end = min(len(commonprefix([said[::-1], was[::-1]])), len(said) - start, len(was) - start)
     same_end -= len(said[len(said) - same_end :].partition(" ")[0])  # to the end of the word that differs
     old = _without_end_signs(was[start : len(was) - same_end])
-    old = old if old.count("(") == old.count(")") else old.partition("(")[0].strip()
+    old = f"{old})" if old.count("(") > old.count(")") else old
     is_inserted = {*words(old)} <= {*words(said[start : len(said) - same_end])}  # what was there is still
     words_before = f" (was “{old}”)" if 0 < 2 * len(old) < longest and not is_inserted else ""
     longest, end = longest - len(words_before), len(said) - same_end

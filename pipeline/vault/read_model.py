@@ -49,7 +49,7 @@ from pipeline.vault.output.escaping import Link, superscript
 from pipeline.vault.output.passage_markdown import flat, statement
 
 LONGEST_ANSWER = 320  # characters
-ON_HOME = 120  # characters of a text on Home, which is read on a phone
+ON_HOME = 200  # characters of a text on Home, which is read on a phone
 _CHANGE, _HEADING = 200, 60  # characters of a sentence that changed, and of the heading above it
 _SHORT = 50  # characters of a sentence that says too little alone: "It depends." is followed by the next
 _MOST_NEWS = 2  # new facts that a digest shows; the rest is counted
@@ -58,6 +58,8 @@ _MOST_NEWS = 2  # new facts that a digest shows; the rest is counted
 @dataclass(frozen=True, slots=True)
 class News:
     """What changed since the report before, which was finished at ``since``: lines of what is nearest, and counts of all.
+
+    ``altered`` are those of the lines that replaced others.
 
     ``near`` is how near the nearest is to the question, as a share of the nearest passage.
 
@@ -68,6 +70,7 @@ class News:
 
     since: str
     first: tuple[str, ...] = ()
+    altered: tuple[str, ...] = ()
     added: int = 0
     changed: int = 0
     gone: int = 0
@@ -110,7 +113,7 @@ class Card(Summary):
     without a model there is none: the session's note shows its workers too. ``last_event`` is the id of the event of ``version``.
     Until the names of all notes are known, the paths are those that its notes would have alone. ``rating``: a person's, or "".
     ``found_at_last``: the session before it on the question did not find what this report has; ``missed_again``: nor did it.
-    ``nearness`` is how near the best passage is to the question, 0 to 1; 1 if a model answered. ``lacks``: what passages do not
+    ``lacks``: what passages do not
     mention, or what an answer in part lacks. ``is_new``: of the night that it is shown in, its question was added since the night
     before.
     """
@@ -119,7 +122,6 @@ class Card(Summary):
     rating: str = ""
     found_at_last: bool = False
     missed_again: bool = False
-    nearness: float = 1.0
     is_new: bool = False
     lacks: str = ""
     names: str = "latin"
@@ -180,7 +182,6 @@ def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
         disputed=answer is not None and not disputed_facts(state).isdisjoint(answer.facts),
         disagreements=len(report.contradictions) if report and judged else 0,
         news=_news(state) if report else None,
-        nearness=next((fact.cosine or fact.relevance for name in state.passages or () if (fact := state.facts[name])), 1.0),
         open=tuple(gap.question for gap in unknowns),
         cited=tuple(entry.url for entry in report.references) if report else (),
         read=tuple(_readings(state)),
@@ -200,7 +201,8 @@ def _answer(state: SessionState, summary: Sequence[Sentence]) -> Sentence:
         fact = state.facts[facts[0]] if facts else None
         heading, lead = (one_line(fact.heading, 60).rstrip(":"), fact.lead) if fact else ("", "")  # it may be the term defined
         whole = f"{lead}\n\n{first.text}"
-        said = from_nearest(state.query, flat(whole), (flat(one) for _, one in statements(whole)))
+        parts = [state.nearest_sentence] if state.nearest_sentence else (one for _, one in statements(whole))
+        said = from_nearest(state.query, flat(whole), map(flat, parts))
         said = f"{heading}: {said}" if heading else said
     else:
         said, *others = split_sentences(" ".join(first.text.split())) or [first.text]
@@ -229,7 +231,8 @@ def _news(state: SessionState) -> News | None:
     lost = tuple(one_line(path_of(source.url)) for source in found.unread if source.is_lost)
     if found.first_of_kind and not (added or found.changed or found.gone or lost):
         return None
-    first = [_change_words(state, one, said) for one in found.changed if (said := said_of(state, one))]
+    told = [(_change_words(state, one, said), one.before.quote) for one in found.changed if (said := said_of(state, one))]
+    first = [text for text, _ in told]
     first += [one_line(said_by(state, state.facts[name]), LONGEST_ANSWER) for name in added]
     near = [one.near for one in found.changed[:1]] + [1.0 for _ in added] + [0.5 for _ in (*found.gone, *lost)]
     called = f"{found.called_wrong:,} wrong" if found.called_wrong else "it useful" if found.called_useful else ""
@@ -237,6 +240,7 @@ def _news(state: SessionState) -> News | None:
     return News(
         found.since,
         tuple(dict.fromkeys(first))[:_MOST_NEWS],
+        tuple(text for text, was in told if was)[:_MOST_NEWS],
         len(added) + len(found.changed) - found.rewordings,
         found.rewordings,
         len(found.gone),

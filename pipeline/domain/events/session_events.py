@@ -484,11 +484,13 @@ class PassagesChosen(Answered):
     """The passages that come nearest to the question, best first, and ``more`` places; without a model this is the whole result.
 
     Nothing is near the question if there are no ``passages``. Their pages were read in the session; no model has read them.
+    ``said`` is the sentence of the first one that is nearest by meaning, "" if that is not known.
     """
 
     type: Literal["passages.chosen"] = "passages.chosen"
     passages: tuple[v.Fact, ...]
     more: tuple[v.Fact, ...] = ()
+    said: str = ""
 
 
 class ReportWritten(Answered):

@@ -91,16 +91,16 @@ def questions_of(night: Night, cards: Iterable[tuple[QueryEnded, Card | None]]) 
     """Return a night's questions with their ``cards``, each with its group and what is new on it.
 
     What ended without an answer is in the order of work. Of the others come first new ones, then those of which a change is
-    nearest to the question; of equal ones the newest, then the one with the nearest passage. What is new is said once, with all
-    cards on which it is; a question on which nothing else is new has no group, "".
+    nearest to the question; of equal ones the newest. What is new is said once, with all cards on which it is; a question on
+    which nothing else is new has no group, "".
     """
 
-    def place(one: tuple[QueryEnded, Card | None]) -> tuple[float, int, float]:
+    def place(one: tuple[QueryEnded, Card | None]) -> tuple[float, int]:
         entry, card = one
         if not card or entry.status != "complete" or card.outcome == "not-found":
-            return -2.0, 0, 0.0
+            return -2.0, 0
         near = 2.0 if card.is_new or card.found_at_last else card.news.near if card.news else 0.0
-        return -near, night.ages[entry.query_id], -card.nearness
+        return -near, night.ages[entry.query_id]
 
     ages, told, found = night.ages, dict[str, list[Card]](), list[Question]()
     marked = ((one, card and replace(card, is_new=not (ages[one.query_id] or card.previous_session))) for one, card in cards)
@@ -137,6 +137,7 @@ def entry_of(model: VaultModel, card: Card, new: New | None = None, longest: int
         "report": best_link(card),
         "lost": card.news.lost if card.news else (),
         "new": list(also),
+        "altered": card.news.altered if card.news else (),
         "also": also,
         "outcome": status_words(card.outcome),
         "first": answer_of(model, card, longest),
@@ -434,11 +435,12 @@ def _row(question: Question, place_of: Callable[[Card], str]) -> View:
     words = {
         "query": f"{one.query} (still not found)" if card and card.missed_again else one.query,
         "reason": sentence(one.reason),
-        "answer": answer.text if answer and not (new and card and card.outcome == "passages") else "",
+        "answer": answer.text.replace("**", "") if answer and not (new and card and card.outcome == "passages") else "",
         "sure": sentence("; ".join(filter(None, (part, standing_words(card), news_words(card))))) if card else "",
         "open": card.open[0] + (f" (and {len(card.open) - 1} more)" if len(card.open) > 1 else "") if card and card.open else "",
         "place": place_of(card) if card else "",
     }
     shown = {name: one_line(text, _LONGEST) for name, text in words.items()}
     also = {one_line(text, _LONGEST): [one_line(other.query) for other in cards[1:]] for text, cards in new.items()}
-    return {**shown, "lost": card.news.lost if card and card.news else (), "new": also, "status": one.status}
+    altered = [one_line(text, _LONGEST) for text in card.news.altered] if card and card.news else ()
+    return {**shown, "altered": altered, "lost": card.news.lost if card and card.news else (), "new": also, "status": one.status}
