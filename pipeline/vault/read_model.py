@@ -63,8 +63,8 @@ class News:
 
     ``near`` is how near the nearest is to the question, as a share of the nearest passage.
 
-    ``lost`` are the paths of documents that the report before cites and that were deleted or moved since. ``other``
-    says in words what a rating did. ``first_of_kind``: there is
+    ``lost`` are the paths of documents that the report before cites and that were deleted or moved since. ``vanished``
+    is the nearest of what is gone. ``other`` says in words what a rating did. ``first_of_kind``: there is
     no report before that is of passages or a model's, as this one.
     """
 
@@ -75,6 +75,7 @@ class News:
     changed: int = 0
     gone: int = 0
     lost: tuple[str, ...] = ()
+    vanished: str = ""
     other: str = ""
     first_of_kind: bool = False
     near: float = 0.0
@@ -245,6 +246,7 @@ def _news(state: SessionState) -> News | None:
         found.rewordings,
         len(found.gone),
         lost,
+        next((one_line(statement(one.claim, one.quote), _CHANGE) for one in found.gone), ""),
         other if found.called_wrong or (found.other_nearest and found.called_useful) else "",
         found.first_of_kind,
         max(near, default=0.0),

@@ -138,6 +138,7 @@ def entry_of(model: VaultModel, card: Card, new: New | None = None, longest: int
         "lost": card.news.lost if card.news else (),
         "new": list(also),
         "altered": card.news.altered if card.news else (),
+        "vanished": card.news.vanished if card.news else "",
         "also": also,
         "outcome": status_words(card.outcome),
         "first": answer_of(model, card, longest),
