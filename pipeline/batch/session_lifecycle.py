@@ -74,8 +74,7 @@ def earlier_knowledge(store: EventStore, name: str, question: str, *, of_passage
             latest = latest or found
             if found.of_passages == of_passages:
                 cited = tuple(dict.fromkeys((*found.cited, *latest.cited)))
-                of_kind = {"facts": found.facts, "of_passages": of_passages, "nearest": found.nearest}
-                return latest.model_copy(update={**of_kind, "cited": cited})
+                return latest.model_copy(update={"facts": found.facts, "of_passages": of_passages, "cited": cited})
         name = state.previous_session
     return latest
 

@@ -309,7 +309,7 @@ class KnownSource(Value):
 class EarlierSession(Value):
     """The knowledge of an earlier session on the same query: its facts, the pages it read, and the addresses it cited.
 
-    ``of_passages``: its report was of passages, ``facts`` are these, and one is ``nearest``, by its id; older logs do not say it.
+    ``of_passages``: its report was of passages, ``facts`` are these; older logs do not say it.
     ``sources`` are those of sessions before it too, each as it was read last. ``session`` and ``reported_at`` are those of the
     latest report, also if that is of the other kind.
     """
@@ -320,7 +320,6 @@ class EarlierSession(Value):
     sources: tuple[KnownSource, ...]
     cited: tuple[str, ...]
     of_passages: bool = False
-    nearest: str = ""
 
 
 class SourceChange(Value):
@@ -363,8 +362,7 @@ class Changes(Value):
     again (``unread``) are not counted, but those of a deleted document are gone.
 
     Of two reports of passages ``kept`` counts those that both have. ``called_wrong`` counts the earlier facts that are left out
-    because a person called them wrong: they are in none of these. ``other_nearest``: another passage than
-    then is the nearest, and it is not that one as it reads now; ``called_useful``: a person called it useful. ``first_of_kind``:
+    because a person called them wrong: they are in none of these. ``first_of_kind``:
     of the two reports one is of passages, and the other a model's; then none is counted as kept. ``moved`` has the address that
     a source has now by the one that it had.
     """
@@ -379,9 +377,7 @@ class Changes(Value):
     unread: tuple[SourceChange, ...] = ()
     kept: int = 0
     called_wrong: int = 0
-    other_nearest: bool = False
     first_of_kind: bool = False
-    called_useful: bool = False
     moved: dict[str, str] = {}
 
     @property

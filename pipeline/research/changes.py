@@ -65,9 +65,7 @@ def earlier_session(state: SessionState) -> v.EarlierSession:
     """
     deleted = {one.url for one in state.changes.unread if one.is_lost} if state.changes else set()
     sources = [v.KnownSource(url=page.url, title=page.title, digest=page.digest) for page in state.pages.values()]
-    older = [
-        one for one in (state.earlier.sources if state.earlier else ()) if one.url not in state.pages | dict.fromkeys(deleted)
-    ]
+    older = state.earlier.sources if state.earlier else ()
     return v.EarlierSession(
         session=state.id,
         reported_at=state.ended_at,
@@ -75,7 +73,6 @@ def earlier_session(state: SessionState) -> v.EarlierSession:
         sources=(*sources, *(one for one in older if one.url not in state.pages and one.url not in deleted))[:_MOST_SOURCES],
         cited=tuple(reference.url for reference in state.report.references) if state.report else (),
         of_passages=session_state.outcome_of(state) == "passages",
-        nearest=state.passages[0] if state.passages else "",
     )
 
 
@@ -169,11 +166,6 @@ async def session_changes(
 
     added = [fact for fact in facts if is_new(fact)]
     quotes_now = {fact.quote for fact in facts}
-    then = next((fact for fact in earlier.facts if fact.id == earlier.nearest), None)
-    nearest = state.facts[state.passages[0]] if state.passages else None
-    is_same = not (then and nearest) or _holds_a_part(nearest.quote, then.quote)
-    if then and nearest and moved.get(then.url, then.url) == nearest.url:
-        is_same = is_same or _alike(then.quote, nearest.quote) >= _REWORDED
     said_of = {one.before.url for one in changed}
     places = {fact.url for fact in (*earlier.facts, *facts, *state.more_places)}
     return v.Changes(
@@ -192,7 +184,6 @@ async def session_changes(
         if is_other_kind
         else sum(fact.quote in quotes_now if of_passages else fact.id not in touched for fact in read_again),
         called_wrong=len(left_out),
-        other_nearest=of_passages and not is_same,
         first_of_kind=is_other_kind,
         moved=moved,
     )
@@ -345,9 +336,8 @@ async def compare(_step: s.Compare, state: SessionState, context: StepContext) -
 
     rated = context.rated(state.query_id)
     wrong = {fact.id for fact in state.earlier.facts if rated.same(fact) in rated.wrong}
-    is_useful = any(rated.same(state.facts[name]) in rated.useful for name in (state.passages or ())[:1])
     try:
         changes = await session_changes(state.earlier, state, text_of, context.nearness, wrong)
     except StepError:  # the model of vectors fails, as the searches said
         changes = await session_changes(state.earlier, state, text_of, None, wrong)
-    return StepResult((e.ChangesFound(changes=changes.model_copy(update={"called_useful": is_useful})),))
+    return StepResult((e.ChangesFound(changes=changes),))

@@ -54,7 +54,6 @@ disputed | bestritten | contesté | en disputa | 有争议 | 異論あり
 disputed quote | bestrittenes Zitat | citation contestée | cita en disputa | 引文有争议 | 異論のある引用
 New since {day} | Neu seit {day} | Nouveau depuis le {day} | Nuevo desde el {day} | {day}以来的新内容 | {day}以降の新しい内容
 Nothing new since {day} | Nichts Neues seit {day} | Rien de nouveau depuis le {day} | Nada nuevo desde el {day} | {day}以来没有新内容 | {day}以降、新しい内容なし
-The nearest passage is another than on {day} | Die nächste Passage ist eine andere als am {day} | Le passage le plus proche n’est plus celui du {day} | El pasaje más cercano ya no es el del {day} | 最接近的段落与{day}不同 | 最も近い箇所が{day}と異なる
 {facts} as before | {facts} wie zuvor | {facts} comme avant | {facts} como antes | {facts}与之前相同 | {facts}は以前と同じ
 {pages} changed in other places | {pages} an anderen Stellen geändert | {pages} avec des changements ailleurs | {pages} con cambios en otras partes | {pages}在其他位置有改动 | {pages}がほかの箇所で変更
 Changed | Geändert | Modifié | Cambiado | 已更改 | 変更

@@ -236,8 +236,6 @@ def _news(state: SessionState) -> News | None:
     first = [text for text, _ in told]
     first += [one_line(said_by(state, state.facts[name]), LONGEST_ANSWER) for name in added]
     near = [one.near for one in found.changed[:1]] + [1.0 for _ in added] + [0.5 for _ in (*found.gone, *lost)]
-    called = f"{found.called_wrong:,} wrong" if found.called_wrong else "it useful" if found.called_useful else ""
-    other = f"{'another passage is nearest' if found.other_nearest else 'another report'} since you called {called}"
     return News(
         found.since,
         tuple(dict.fromkeys(first))[:_MOST_NEWS],
@@ -247,7 +245,7 @@ def _news(state: SessionState) -> News | None:
         len(found.gone),
         lost,
         next((one_line(statement(one.claim, one.quote), _CHANGE) for one in found.gone), ""),
-        other if found.called_wrong or (found.other_nearest and found.called_useful) else "",
+        f"another report since you called {found.called_wrong:,} wrong" if found.called_wrong else "",
         found.first_of_kind,
         max(near, default=0.0),
     )

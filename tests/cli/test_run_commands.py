@@ -146,11 +146,13 @@ def test_what_was_not_found_is_left_alone_until_it_is_to_be_tried_again(folder: 
     told = said(folder, "run")
     assert (told.code, told.out.splitlines()[0]) == (0, "nothing to do")
     assert "research retry" in told.out
+    assert said(folder, "retry", "more").code == 5
+    assert "Xyzzyva quokka xylophone?]] (still not found)" in (folder / "vault" / "Home.md").read_text()
     (folder / "corpus" / "found.md").write_text("# Zyzzyva\n\nA zyzzyva is a weevil; a quokka plays no xylophone.\n")
     assert said(folder, "retry", "nonsense").code == 0
     assert actions(folder) == {"nonsense": "done", "harbour": "done", "more": "not-found"}
-    assert len(list(FileStore(folder / "events").ids("session"))) == 4  # a retry is a new session
-    assert len(list((folder / "vault" / "reports").rglob("*.md"))) == 4
+    assert len(list(FileStore(folder / "events").ids("session"))) == 5  # a retry is a new session
+    assert len(list((folder / "vault" / "reports").rglob("*.md"))) == 5
     assert said(folder, "run", "--retry-failed").out.splitlines()[0] == "nothing to do"
     assert said(folder, "retry").code in {0, 5}
     assert last_run(folder)["ended"][0]["query_id"] == "more"

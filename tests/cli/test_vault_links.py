@@ -11,7 +11,7 @@ import pytest
 from tests.faults.night import SECOND, Workspace, workspace
 
 LINE = "- [ ] What does a torn record look like? #torn mode:fast"
-QUEUE = f"# Queue\n\n{LINE}\n- [ ] Bad mode:quick\n- [x] buy milk\n"
+QUEUE = f"# Queue\n\n{LINE}\n- [ ] Bad mode:quick\n- [x] buy milk\n- [ ] Who wrote it? search:[brave]\n"
 
 
 @pytest.fixture
@@ -35,6 +35,7 @@ def test_a_line_is_listed_researched_and_linked_to_its_report(space: Workspace) 
     told = space.research("-q", "run")
     assert told.code == 0
     assert re.search(r"vault/my/Queue\.md:4:1: .* \(“.*”\)\n", told.err)
+    assert re.search(r"Queue\.md:6: .*brave.* \(“Who wrote it\?”\)\n", told.err)
     line = queue(space).split("\n")[2]
     assert line.startswith("- [x] What does a torn record look like? #torn mode:fast → [[reports/")
     report = line.partition("[[")[2].partition("|")[0]

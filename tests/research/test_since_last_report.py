@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -193,17 +193,15 @@ def test_of_reports_of_passages_the_passages_alone_are_compared_and_not_what_a_m
     assert found == Changes(session=found.session, since=found.since, kept=1)
 
 
-def test_a_model_s_report_after_one_of_passages_says_of_no_passage_that_it_is_the_nearest() -> None:
-    before, after = session(world := {SEA: ["The sea is deep."]}), session(world, name="s-2")
-    before.passages = tuple(before.facts)
-    found = session_changes(earlier_session(cited(before)), after, lambda _digest: " ".join(world[SEA]))
-    assert (found.other_nearest, found.kept) == (False, 0)
-
-
 def test_a_passage_of_which_a_letter_was_corrected_is_neither_changed_new_nor_gone() -> None:
     shown, other = "The sea is deep.", "A second scrub of the same pool can not begin befor the first one has ended."
     world, corrected = {SEA: [shown, other]}, {SEA: [shown, other.replace("befor ", "before ")]}
     texts = {digest(page[SEA]): " ".join(page[SEA]) for page in (world, corrected)}
+    spelt = compared(
+        {SEA: ["Write .stignroe to leave whales out, which is enabled here."]},
+        {SEA: ["Write .stignore to leave whales out, which is disabled here."]},
+    )
+    assert [one.before.quote[6:15] for one in spelt.changed] == [".stignroe"]  # a name, or another word, is no spelling
     for number, becomes in ((0, 1), (1, 1), (1, 0)):
         before, after = session(world), session(corrected, name="s-2")
         before.passages, after.passages = (tuple(before.facts)[number],), (tuple(after.facts)[becomes],)
@@ -467,18 +465,14 @@ def test_a_passage_left_out_because_it_was_called_wrong_and_the_one_in_its_place
     (report,) = (folder / "vault" / "reports").rglob("*.md")
     report.write_text(first.replace("- [ ] wrong", "- [x] wrong", 1))
     second = night(folder)
-    assert "> - **Called wrong, no longer shown:** 1 passage\n" in second
-    assert "): 2 passages as before" in second
-    told = r"What changed\n(.|\n)*{}"
-    assert "> [!tip] The nearest passage is another than on " in second
-    why = r"nother passage is nearest since you\s+called 1 wrong\."
-    assert re.search(told.format(why), said(folder, "digest").out)
+    assert re.search(r"> \[!tip\] Called wrong, no longer shown: 1 passage \(.*\): 2 passages as before", second)
+    assert re.search(r"What changed\n(.|\n)*nother report since you\s+called 1 wrong\.", said(folder, "digest").out)
     for name in notes:
         (folder / "corpus" / f"{name}.md").rename(folder / "corpus" / f"{name} moved.md")
     assert re.search("Nothing new since .*: 3 passages as before", night(folder))  # the wrong one stays away
     report.write_text(report.read_text().replace("- [x] wrong, noted", "- [ ] wrong, noted"))
     night(folder)
-    assert "Nothing new\n" in said(folder, "digest").out  # another passage is nearest, and no document changed
+    assert "Nothing new\n" in said(folder, "digest").out
 
 
 def test_a_passage_of_a_document_that_was_there_unread_is_not_new_and_one_of_a_later_document_is(tmp_path: Path) -> None:
@@ -493,7 +487,7 @@ def test_a_passage_of_a_document_that_was_there_unread_is_not_new_and_one_of_a_l
     assert "**New:** How deep the harbour is, the chart of 1999 says." in second
 
 
-def test_a_morning_says_each_change_once_and_marks_a_new_question(tmp_path: Path) -> None:
+def test_a_morning_says_what_changed_first_and_marks_a_new_question(tmp_path: Path) -> None:
     folder = harbour_of(tmp_path / "ws", light="## The keeper\n\n```\nkeeper_of_the_lighthouse: Ada\n```")
     asked = ["How slow is the crane?", "How deep is the harbour?", "How many metres deep is the harbour?"]
     for zone, slow, deep in (("Etc/GMT+12", "slow", 12), ("Pacific/Kiritimati", "very slow", 15)):  # nights a day apart
@@ -504,8 +498,20 @@ def test_a_morning_says_each_change_once_and_marks_a_new_question(tmp_path: Path
         assert said(folder, "run", "--again", *(f"q{number}" for number in range(len(asked)))).code == 0
         asked.append("Who keeps the lighthouse?")
     home, digest = (folder / "vault" / "Home.md").read_text(), " ".join(said(folder, "digest").out.split())
-    told = r"deep, says Otto. .was “12”.\n    - Also new on: .*\|How .*\?\]\]\n"
-    assert re.search(rf"## What changed\n(.|\n)*\n.* 15 metres {told}", home)
+    assert len(re.findall(r"\*\*Changed:\*\* The harbour is 15 metres deep, says Otto. .was “12”.\n", home)) == 2
     assert "|Who keeps the lighthouse?]]** (1 source · new question): “The keeper: keeper_of_the_lighthouse: Ada”" in home
-    assert [text.count("15 metres deep") for text in (home, digest)] == [1, 1]
-    assert max(map(digest.index, ("new on: How", "very slow"))) < digest.index("1 source; new question.")
+    assert max(map(digest.index, ("15 metres deep", "very slow"))) < digest.index("1 source; new question.")
+
+
+def test_what_is_not_half_as_near_as_the_nearest_passage_by_meaning_is_not_told_nor_what_still_says_the_same() -> None:
+    then = {SEA: ["Whales sing at night.", "The tide comes twice a day."], LAND: ["Otto is tall."]}
+    now = {SEA: ["Whales sing in the night.", "High water comes twice a day, at noon too."], LAND: ["Otto is a tall man now."]}
+    texts = {digest(sentences): " ".join(sentences) for world in (then, now) for sentences in world.values()}
+
+    async def nearness(text: str, others: Sequence[str]) -> list[float]:
+        return [0.1 if "Otto" in other else 0.99 if "Whales" in text and "Whales" in other else 0.8 for other in others]
+
+    known, state = earlier_session(cited(session(then))), session(now, {SEA: now[SEA]}, "s-2")
+    found = asyncio.run(changes.session_changes(known, state, texts.__getitem__, nearness))
+    assert [(one.before.quote, one.said) for one in found.changed] == [(then[SEA][1], now[SEA][1])]
+    assert [one.url for one in found.sources] == [LAND]

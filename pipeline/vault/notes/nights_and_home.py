@@ -6,7 +6,7 @@ The digest is a night as plain text, for a terminal and for mail. It is read fro
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,7 +26,18 @@ from pipeline.vault.notes.parts import answer_of, best_link, properties_of, topi
 from pipeline.vault.output.escaping import Inert, Link, sentence
 from pipeline.vault.output.templates import shipped
 from pipeline.vault.output.writer import GeneratedFile
-from pipeline.vault.read_model import LONGEST_ANSWER, ON_HOME, Batch, Card, Night, VaultModel, batch_of, nights_from, read_card
+from pipeline.vault.read_model import (
+    LONGEST_ANSWER,
+    ON_HOME,
+    Batch,
+    Card,
+    News,
+    Night,
+    VaultModel,
+    batch_of,
+    nights_from,
+    read_card,
+)
 
 _NIGHTS = 30  # in the picture
 
@@ -40,8 +51,7 @@ _GROUPS = {
     "open": "Unfinished",
     "quiet": "Nothing new",
 }
-New = Mapping[str, Sequence[Card]]  # what is new on a question, with all on which it is
-Question = tuple[QueryEnded, Card | None, str, New]
+Question = tuple[QueryEnded, Card | None, str]
 _ANSWERED = ("answered", "in-part")
 _REPORTED = ("changed", "answered", "passages")  # of the others there is no report to show
 WIDTH = 72  # characters of a line, as mail readers like it
@@ -88,11 +98,10 @@ def standing_words(card: Card) -> str:
 
 
 def questions_of(night: Night, cards: Iterable[tuple[QueryEnded, Card | None]]) -> list[Question]:
-    """Return a night's questions with their ``cards``, each with its group and what is new on it.
+    """Return a night's questions with their ``cards``, each with its group.
 
     What ended without an answer is in the order of work. Of the others come first new ones, then those of which a change is
-    nearest to the question; of equal ones the newest. What is new is said once, with all cards on which it is; a question on
-    which nothing else is new has no group, "".
+    nearest to the question; of equal ones the newest.
     """
 
     def place(one: tuple[QueryEnded, Card | None]) -> tuple[float, int]:
@@ -102,18 +111,9 @@ def questions_of(night: Night, cards: Iterable[tuple[QueryEnded, Card | None]]) 
         near = 2.0 if card.is_new or card.found_at_last else card.news.near if card.news else 0.0
         return -near, night.ages[entry.query_id]
 
-    ages, told, found = night.ages, dict[str, list[Card]](), list[Question]()
+    ages = night.ages
     marked = ((one, card and replace(card, is_new=not (ages[one.query_id] or card.previous_session))) for one, card in cards)
-    for entry, card in sorted(marked, key=place):
-        group, new = group_of(entry.status, card), dict[str, list[Card]]()
-        if card and card.news and group in ("changed", "answered"):
-            for text in card.news.first:
-                told.setdefault(text, []).append(card)
-            new = {text: told[text] for text in card.news.first if told[text][0] is card}
-            untold = group == "answered" or card.news.gone or card.news.count > len(card.news.first)
-            group = group if new or untold or card.news.lost or card.news.other or card.found_at_last else ""
-        found.append((entry, card, group, new))
-    return found
+    return [(entry, card, group_of(entry.status, card)) for entry, card in sorted(marked, key=place)]
 
 
 def news_words(card: Card) -> str:
@@ -127,19 +127,18 @@ def news_words(card: Card) -> str:
     return "; ".join(filter(None, (f"{', '.join(words)}{since}" if words else "", news.other)))
 
 
-def entry_of(model: VaultModel, card: Card, new: New | None = None, longest: int = LONGEST_ANSWER) -> View:
-    """Return the report of a card in short: what is ``new``, the answer, how sure it is, what changed, what is open.
+def entry_of(model: VaultModel, card: Card, longest: int = LONGEST_ANSWER) -> View:
+    """Return the report of a card in short: what is new, the answer, how sure it is, what changed, what is open.
 
-    ``new`` as of ``questions_of``, ``longest``: characters of the answer.
+    ``longest``: characters of the answer.
     """
-    also = {text: list(map(best_link, cards[1:])) for text, cards in (new or {}).items()}
+    news = card.news or News("")
     return {
         "report": best_link(card),
-        "lost": card.news.lost if card.news else (),
-        "new": list(also),
-        "altered": card.news.altered if card.news else (),
-        "vanished": card.news.vanished if card.news else "",
-        "also": also,
+        "lost": news.lost,
+        "new": news.first,
+        "altered": news.altered,
+        "vanished": news.vanished,
         "outcome": status_words(card.outcome),
         "first": answer_of(model, card, longest),
         "standing": standing_words(card),
@@ -169,7 +168,7 @@ def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -
     found = dict[str, list[Any]]((group, []) for group in _GROUPS)
     shown = (one for one in night.last if one.session not in model.hidden)
     cards = ((one, model.by_id.get(one.session) if one.session else model.latest_on(one.query_id)) for one in shown)
-    for entry, card, group, new in questions_of(night, cards):
+    for entry, card, group in questions_of(night, cards):
         if group in ("not-found", "failed", "open"):  # no answer: the link to its note, else the question, and why
             outcome, reason = "cancelled" if entry.status == "cancelled" else "", entry.reason
             if card and card.has_report and card.ended_at > entry.at:
@@ -179,8 +178,8 @@ def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -
             outcome = outcome or ("" if not card or card.has_note or group == "failed" else "how far it came")
             link, before = best_link(card) if card else entry.query, _better_before(model, card) if card else None
             found[group].append({"link": link, "outcome": outcome, "reason": reason, "found_before": before})
-        elif card and group:
-            found[group].append(entry_of(model, card, new, longest))
+        elif card:
+            found[group].append(entry_of(model, card, longest))
     skipped = ((model.latest_on(name), entry) for name, entry in night.left_out.items())
     return {
         "title": f"Night of {translations.day(night.date)}",
@@ -296,7 +295,7 @@ def topic_note(model: VaultModel, topic: str, cards: Sequence[Card], asked: Sequ
     view = {
         "title": topic_title(topic, cards),
         "tag": Inert(f"topic/{topic}"),
-        "answered": [entry_of(model, card) for card in questions if card.has_report],
+        "answered": [{**entry_of(model, card), "new": (), "vanished": ""} for card in questions if card.has_report],
         "others": tuple(best_link(card) for card in questions if not card.has_report),
         "asked": asked,
     }
@@ -431,17 +430,16 @@ def text_of(digest: Digest, place_of: Callable[[Card], str], form: str = "txt") 
 
 def _row(question: Question, place_of: Callable[[Card], str]) -> View:
     """A question in a digest: what is new first, the answer, how sure it is, what is open; or why there is none."""
-    one, card, _, new = question
+    one, card, _ = question
+    news = card.news if card and card.news else News("")
     answer, part = card.answer if card else None, status_words(card.outcome) if card and card.outcome == "in-part" else ""
     words = {
         "query": f"{one.query} (still not found)" if card and card.missed_again else one.query,
         "reason": sentence(one.reason),
-        "answer": answer.text.replace("**", "") if answer and not (new and card and card.outcome == "passages") else "",
+        "answer": answer.text.replace("**", "") if answer and not (news.first and card and card.outcome == "passages") else "",
         "sure": sentence("; ".join(filter(None, (part, standing_words(card), news_words(card))))) if card else "",
         "open": card.open[0] + (f" (and {len(card.open) - 1} more)" if len(card.open) > 1 else "") if card and card.open else "",
         "place": place_of(card) if card else "",
     }
     shown = {name: one_line(text, _LONGEST) for name, text in words.items()}
-    also = {one_line(text, _LONGEST): [one_line(other.query) for other in cards[1:]] for text, cards in new.items()}
-    altered = [one_line(text, _LONGEST) for text in card.news.altered] if card and card.news else ()
-    return {**shown, "altered": altered, "lost": card.news.lost if card and card.news else (), "new": also, "status": one.status}
+    return {**shown, "news": news, "status": one.status}
