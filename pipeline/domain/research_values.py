@@ -299,11 +299,12 @@ class Reference(Value):
 
 
 class KnownSource(Value):
-    """A page that an earlier session read; its text is the stored object ``digest``."""
+    """A page that an earlier session read, when; its text is the stored object ``digest``."""
 
     url: str
     title: str
     digest: str
+    at: str = ""
 
 
 class EarlierSession(Value):
@@ -355,6 +356,8 @@ class FactChange(Value):
 
 class Changes(Value):
     """The differences from an earlier session, the nearest to the question first. ``added`` are ids of facts of new sources.
+
+    ``since`` is when that ended, or when the first of the sources with a change was read last.
 
     Of sources that were known, ``changed`` has the sentences that bear on the question, and of an earlier fact those that are
     ``gone``; ``sources`` changed in other places. In older logs ``added`` are facts of all sources, and ``parts`` what is new of

@@ -64,7 +64,7 @@ def earlier_session(state: SessionState) -> v.EarlierSession:
     A source that only sessions before it read is one of its sources too, unless it was deleted.
     """
     deleted = {one.url for one in state.changes.unread if one.is_lost} if state.changes else set()
-    sources = [v.KnownSource(url=page.url, title=page.title, digest=page.digest) for page in state.pages.values()]
+    sources = [v.KnownSource(url=page.url, title=page.title, digest=page.digest, at=page.at) for page in state.pages.values()]
     older = state.earlier.sources if state.earlier else ()
     return v.EarlierSession(
         session=state.id,
@@ -156,7 +156,9 @@ async def session_changes(
         for near, one, said, was in told
         if not (was and holds_quote(not_wanted, was))
     ]
-    gone = [one for _, one in bearing if isinstance(one, v.Fact)]
+    replaced = [one.before.quote for one in changed if one.before.quote]
+    gone = [one for _, one in bearing if isinstance(one, v.Fact) and not any(holds_quote(one.quote, was) for was in replaced)]
+    read_at = {one.digest: one.at or earlier.reported_at for one in earlier.sources}
 
     def is_new(fact: v.Fact) -> bool:
         page = state.pages.get(fact.url)
@@ -170,7 +172,7 @@ async def session_changes(
     places = {fact.url for fact in (*earlier.facts, *facts, *state.more_places)}
     return v.Changes(
         session=earlier.session,
-        since=earlier.reported_at,
+        since=min([earlier.reported_at, *(read_at[one.before.digest] for one in changed)]),
         added=tuple(fact.id for fact in added),
         changed=tuple(changed),
         gone=tuple(gone),

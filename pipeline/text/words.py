@@ -251,22 +251,28 @@ def question_words_in(question: str, text: str) -> int:
     return len({*stems(question, language)}.intersection(stems(text, language)) - stop_words(language))
 
 
-def from_nearest(question: str, text: str, parts: Iterable[str]) -> str:
-    """Return a text from the one of its parts on that has most words of a question; ``…`` stands for what is before it."""
-    place = text.find(max(parts, key=lambda part: question_words_in(question, part), default=""))
-    return f"… {text[place:]}" if place > 0 else text
+def from_nearest(question: str, text: str, parts: Iterable[str], room: int = 0) -> str:
+    """Return a text from the one of its parts on that has most words of a question; ``…`` stands for what is before it.
+
+    If that part ends within the first ``room`` characters, it is the whole text.
+    """
+    nearest = max(parts, key=lambda part: question_words_in(question, part), default="")
+    place = text.find(nearest)
+    return f"… {text[place:]}" if place > 0 and place + len(nearest) > room else text
 
 
 def words_around_change(said: str, was: str, longest: int) -> str:
-    """Return the words of a sentence around the first that differ from what it ``was``, and what they were if that is short: at
-    most ``longest`` characters. Signs at their ends are no difference."""
+    """Return the words of a sentence around the first that differ from what it ``was``, and what they were.
+
+    These are at most ``longest`` characters. Signs at their ends are no difference.
+    """
     start = said.rfind(" ", 0, len(commonprefix([said, was]))) + 1
     same_end = min(len(commonprefix([said[::-1], was[::-1]])), len(said) - start, len(was) - start)
     same_end -= len(said[len(said) - same_end :].partition(" ")[0])  # to the end of the word that differs
     old = _without_end_signs(was[start : len(was) - same_end])
     old = f"{old})" if old.count("(") > old.count(")") else old
     is_inserted = {*words(old)} <= {*words(said[start : len(said) - same_end])}  # what was there is still
-    words_before = f" (was “{old}”)" if 0 < 2 * len(old) < longest and not is_inserted else ""
+    words_before = f" (was “{one_line(old, longest // 2)}”)" if old and not is_inserted else ""
     longest, end = longest - len(words_before), len(said) - same_end
     shown = (
         said[min(start, said.find(" ", end - longest + 3) + 1) :] if end > longest else said

@@ -49,7 +49,7 @@ from pipeline.vault.output.escaping import Link, superscript
 from pipeline.vault.output.passage_markdown import flat, statement
 
 LONGEST_ANSWER = 320  # characters
-ON_HOME = 200  # characters of a text on Home, which is read on a phone
+ON_HOME = 240  # characters of a text on Home, which is read on a phone
 _CHANGE, _HEADING = 200, 60  # characters of a sentence that changed, and of the heading above it
 _SHORT = 50  # characters of a sentence that says too little alone: "It depends." is followed by the next
 _MOST_NEWS = 2  # new facts that a digest shows; the rest is counted
@@ -203,7 +203,7 @@ def _answer(state: SessionState, summary: Sequence[Sentence]) -> Sentence:
         heading, lead = (one_line(fact.heading, 60).rstrip(":"), fact.lead) if fact else ("", "")  # it may be the term defined
         whole = f"{lead}\n\n{first.text}"
         parts = [state.nearest_sentence] if state.nearest_sentence else (one for _, one in statements(whole))
-        said = from_nearest(state.query, flat(whole), map(flat, parts))
+        said = from_nearest(state.query, flat(whole), map(flat, parts), ON_HOME - len(heading))
         said = f"{heading}: {said}" if heading else said
     else:
         said, *others = split_sentences(" ".join(first.text.split())) or [first.text]
