@@ -39,7 +39,7 @@ from pipeline.wiring import vault_and_site
 from pipeline.wiring.store_adapters import store_of
 
 _MOST_ORIGINS = 3
-_FOUND = {"answer", "disputed", "news", "found_at_last"}  # of what a session found, in a digest's value
+_FOUND = {"answer", "disputed", "news", "says_more"}  # of what a session found, in a digest's value
 
 
 @click.command()

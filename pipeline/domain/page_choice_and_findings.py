@@ -261,18 +261,9 @@ def sheet_of(page: PageRead, fact: Fact) -> int:
 
 
 def news_of(state: SessionState) -> tuple[str, ...]:
-    """Return the new facts since the report before that are worth naming, by id, those that the report cites first.
-
-    Those that it does not cite count only if their source was read for the report before too: else the source is new to the
-    question, not its text.
-    """
-    if state.changes is None:
-        return ()
+    """Return the ids of the new facts that the report cites."""
     cited = {name for reference in state.report.references for name in reference.facts} if state.report else set()
-    before = {source.url for source in state.earlier.sources} if state.earlier else None
-    found = [name for name in state.changes.added if name in state.facts]
-    further = [name for name in found if name not in cited and (before is None or state.facts[name].url in before)]
-    return (*(name for name in found if name in cited), *further)
+    return tuple(name for name in (state.changes.added if state.changes else ()) if name in cited and name in state.facts)
 
 
 def shown_sources(state: SessionState) -> frozenset[str]:

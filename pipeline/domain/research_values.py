@@ -365,9 +365,8 @@ class Changes(Value):
     again (``unread``) are not counted, but those of a deleted document are gone.
 
     Of two reports of passages ``kept`` counts those that both have. ``called_wrong`` counts the earlier facts that are left out
-    because a person called them wrong: they are in none of these. ``first_of_kind``:
-    of the two reports one is of passages, and the other a model's; then none is counted as kept. ``moved`` has the address that
-    a source has now by the one that it had.
+    because a person called them wrong: they are in none of these. ``first_of_kind``: one report is of passages, and the
+    other a model's; then none is counted as kept. ``moved`` has the address that a source has now by the one that it had.
     """
 
     session: str

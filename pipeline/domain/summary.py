@@ -10,6 +10,8 @@ from types import MappingProxyType
 
 from pipeline.system.manifest import digest_of_sources
 
+# By outcome, those that say more.
+SAYS_MORE = {"not-found": ("answered", "in-part", "passages"), "passages": ("answered", "in-part")}
 ENDED = frozenset({"complete", "not-found", "failed", "cancelled"})  # the statuses of a session that has ended
 _BESIDE = ("../text/ranking.py",)  # it has types that a state holds
 

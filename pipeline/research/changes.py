@@ -139,23 +139,13 @@ async def session_changes(
     is_known = f"{quoted}\n\n{not_wanted}"
     said = [(near, one) for near, one in bearing if isinstance(one, _Said) and not holds_quote(is_known, one.text)]
     told = await _with_what_was(said, lambda url: text_of(now[url]), nearness)
-    changed = [
-        v.FactChange(
-            before=v.Fact(
-                id=next((fact.id for fact in read_again if was and holds_quote(fact.quote, was)), one.old),
-                claim="",
-                quote=was,
-                url=one.url,
-                digest=one.old,
-                path=one.path,
-            ),
-            after=next((fact.id for fact in facts if fact.url == one.url and holds_quote(fact.quote, one.text)), ""),
-            said=said,
-            near=round(near, 2),
-        )
-        for near, one, said, was in told
-        if not (was and holds_quote(not_wanted, was))
-    ]
+    changed = []
+    for near, one, text, was in told:
+        name = next((fact.id for fact in read_again if was and holds_quote(fact.quote, was)), one.old)
+        then = v.Fact(id=name, claim="", quote=was, url=one.url, digest=one.old, path=one.path)
+        after = next((fact.id for fact in facts if fact.url == one.url and holds_quote(fact.quote, one.text)), "")
+        if not (was and holds_quote(not_wanted, was)):
+            changed.append(v.FactChange(before=then, after=after, said=text, near=round(near, 2)))
     replaced = [one.before.quote for one in changed if one.before.quote]
     gone = [one for _, one in bearing if isinstance(one, v.Fact) and not any(holds_quote(one.quote, was) for was in replaced)]
     read_at = {one.digest: one.at or earlier.reported_at for one in earlier.sources}

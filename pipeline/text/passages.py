@@ -38,7 +38,7 @@ from typing import Literal
 
 from pipeline.text.cleaning import normalised
 from pipeline.text.model_orders import order_finder
-from pipeline.text.words import is_unspaced, points_back, split_sentences, word_count
+from pipeline.text.words import is_unspaced, split_sentences, word_count
 
 _LITTLE = 0.5  # of what a reader sees; a page of which less is stored is named
 BlockKind = Literal["heading", "paragraph", "item", "code", "row"]
@@ -167,10 +167,6 @@ class _Piece:
     lead: str = ""
     run: int = 0
 
-    @property
-    def points_back(self) -> bool:
-        return self.kind in ("paragraph", "code") and points_back(self.text)
-
 
 def statements(text: str) -> Iterator[tuple[BlockKind, str]]:
     """Yield the least parts of a text that say something, each with the kind of its block: sentences, rows, lines of code."""
@@ -249,7 +245,7 @@ def _grouped(section: Sequence[Block]) -> Iterator[list[_Piece]]:
     for piece in _pieces(section):
         if held and not _fits(held, piece):
             last = held[-1]
-            leans = (_introduces(last, piece) or piece.points_back) and last.words + piece.words <= LARGEST
+            leans = _introduces(last, piece) and last.words + piece.words <= LARGEST
             moved = [held.pop()] if len(held) > 1 and leans else []
             if before:
                 yield before
@@ -306,7 +302,7 @@ def _parts(lines: Iterable[str]) -> Iterator[list[str]]:
                 pieces = [line[start : start + _LONGEST_PART] for start in range(0, len(line), _LONGEST_PART)]
         for piece in pieces:
             count = word_count(piece)
-            if run and size + count > (LARGEST if points_back(piece) else USUAL):
+            if run and size + count > USUAL:
                 yield run
                 run, size = [], 0
             run.append(piece)
@@ -330,7 +326,7 @@ def _fits(held: Sequence[_Piece], piece: _Piece) -> bool:
     last, size = held[-1], sum(one.words for one in held)
     if _introduces(last, piece):  # later rows or items may go to the next passage
         return size + piece.words <= (LONGEST_LIST if len(held) == 1 else LARGEST)
-    if piece.points_back or (len(held) == 1 and last.kind == piece.kind == "paragraph" and size <= _SHORT):
+    if len(held) == 1 and last.kind == piece.kind == "paragraph" and size <= _SHORT:
         return size + piece.words <= LARGEST
     if piece.kind == last.kind and piece.kind in ("item", "row"):
         run = next((one.run for one in held if one.kind == "item" and one.run), 0)  # of the list that begins in the passage

@@ -298,23 +298,6 @@ _INITIALS = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]")  # J. R. R. Tolkien: none of 
 # A sentence may begin with a name in code, in lower case.
 _IDENTIFIER = re.compile(r"[`_]|[A-Za-z_]\w*(?:[._]\w|\(|::)|[a-z]+[A-Z]")
 _BRACKETS = frozenset("()[]„“”")
-# "There are two ways …", "It is important that …", "So long as …" refer to no earlier sentence.
-_NOT_POINTING_BACK = re.compile(
-    r"there (?:is|are|was|were|will|may|can|must|has|have|exists?)\b"
-    r"|it (?:is|was|may be|can be|should be|must be|has been) (?:\w+ ){0,3}(?:that|to|when|if)\b|it should (?:also )?be noted\b"
-    r"|so (?:long|far|that)\b|both \w+ and\b|either \w+ or\b|such as\b|another way\b",
-    re.IGNORECASE,
-)
-
-# A sentence that begins with one of these refers to the sentence before it.
-_POINTING_BACK = word_set(
-    """
-    this that these those it its they them their he she his her such both either neither however therefore thus hence so
-    then also otherwise instead moreover furthermore additionally but and or nor yet still consequently similarly likewise
-    conversely meanwhile nevertheless nonetheless here there again finally secondly thirdly another
-    """
-)
-
 # A dot after one of these ends no sentence.
 _ABBREVIATIONS = word_set(
     """
@@ -348,16 +331,6 @@ _SENTENCE_STARTERS = word_set(
     many most all both each every any one two new use using see return returns note changed deprecated
     """
 )
-
-
-def points_back(text: str) -> bool:
-    """Return whether ``text`` begins with a reference to the sentence before it: "This …", "However, …"."""
-    plain = text.lstrip(_OPENERS)
-    first = plain.split(None, 1)[:1]
-    word = (
-        first[0].strip(_CLOSERS).replace("’", "'").replace(",", "'").replace(":", "'").partition("'")[0].lower() if first else ""
-    )
-    return word in _POINTING_BACK and _NOT_POINTING_BACK.match(plain) is None
 
 
 def split_sentences(text: str) -> list[str]:

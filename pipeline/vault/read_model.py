@@ -33,7 +33,7 @@ from pipeline.domain.page_choice_and_findings import disputed_facts, news_of, op
 from pipeline.domain.research_values import Cost, Fact, FactChange, Sentence, minus, total
 from pipeline.domain.session import state_of, summary_of
 from pipeline.domain.session_state import SessionState, outcome_of, workers_in_order
-from pipeline.domain.summary import Summary
+from pipeline.domain.summary import SAYS_MORE, Summary
 from pipeline.domain.talk import TalkState, Turn, read_talk
 from pipeline.errors import LogError, LogUnreadable
 from pipeline.ports import EventStore
@@ -64,8 +64,8 @@ class News:
     ``near`` is how near the nearest is to the question, as a share of the nearest passage.
 
     ``lost`` are the paths of documents that the report before cites and that were deleted or moved since. ``vanished``
-    is the nearest of what is gone. ``other`` says in words what a rating did. ``first_of_kind``: there is
-    no report before that is of passages or a model's, as this one.
+    is the nearest of what is gone. ``other`` says in words what a rating did.
+    ``first_of_kind``: there is no report before that is of passages or a model's, as this one.
     """
 
     since: str
@@ -77,8 +77,8 @@ class News:
     lost: tuple[str, ...] = ()
     vanished: str = ""
     other: str = ""
-    first_of_kind: bool = False
     near: float = 0.0
+    first_of_kind: bool = False
 
     @property
     def count(self) -> int:
@@ -113,7 +113,7 @@ class Card(Summary):
     ``read`` are the pages that the session read, in order. ``workers`` has the path of each worker's note by the worker's id;
     without a model there is none: the session's note shows its workers too. ``last_event`` is the id of the event of ``version``.
     Until the names of all notes are known, the paths are those that its notes would have alone. ``rating``: a person's, or "".
-    ``found_at_last``: the session before it on the question did not find what this report has; ``missed_again``: nor did it.
+    ``says_more``: the outcome of the session before it on the question, if this says more; ``missed_again``: neither found it.
     ``lacks``: what passages do not
     mention, or what an answer in part lacks. ``is_new``: of the night that it is shown in, its question was added since the night
     before.
@@ -121,7 +121,7 @@ class Card(Summary):
 
     reported_at: str = ""
     rating: str = ""
-    found_at_last: bool = False
+    says_more: str = ""
     missed_again: bool = False
     is_new: bool = False
     lacks: str = ""
@@ -152,13 +152,12 @@ class Card(Summary):
     def after(self, before: Card | None) -> Card:
         """Return the card with what follows from the session ``before`` on its question.
 
-        That a model found nothing is one thing, that passages are found which nobody has judged another; and these may have been
-        found in a report before, with which they are compared.
+        Passages that nobody has judged may have been found in a report before, with which they are compared.
         """
-        judged = self.outcome != "passages" or (before and before.status == "not-found" and not self.news)
-        found = self.has_report and before and before.outcome == "not-found" and judged
-        missed = self.outcome == "not-found" and before is not None and before.outcome == "not-found"
-        return replace(self, found_at_last=bool(found), missed_again=missed)
+        outcome = before.outcome if before else ""
+        is_compared = self.news and (self.outcome == "passages" or (outcome == "passages" and not self.news.first_of_kind))
+        more = outcome if self.outcome in SAYS_MORE.get(outcome, ()) and self.has_report and not is_compared else ""
+        return replace(self, says_more=more, missed_again=self.outcome == outcome == "not-found")
 
 
 def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
@@ -230,8 +229,6 @@ def _news(state: SessionState) -> News | None:
     if found is None:
         return None
     lost = tuple(one_line(path_of(source.url)) for source in found.unread if source.is_lost)
-    if found.first_of_kind and not (added or found.changed or found.gone or lost):
-        return None
     told = [(_change_words(state, one, said), one.before.quote) for one in found.changed if (said := said_of(state, one))]
     first = [text for text, _ in told]
     first += [one_line(said_by(state, state.facts[name]), LONGEST_ANSWER) for name in added]
@@ -246,8 +243,8 @@ def _news(state: SessionState) -> News | None:
         lost,
         next((one_line(statement(one.claim, one.quote), _CHANGE) for one in found.gone), ""),
         f"another report since you called {found.called_wrong:,} wrong" if found.called_wrong else "",
-        found.first_of_kind,
         max(near, default=0.0),
+        found.first_of_kind,
     )
 
 

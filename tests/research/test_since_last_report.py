@@ -280,7 +280,7 @@ def test_the_first_report_of_a_kind_is_listed_as_what_it_is_and_the_next_one_is_
         assert card_of(state_of(before, kept), kept).news == card_of(state_of(before, events), events).news  # also pruned
         place.build()
         found += re.findall("^(?:## )?(What changed|Answered|Passages|Nothing new)", place.note("Home").read_text(), re.MULTILINE)
-    assert found == ["Answered", "Passages", "Nothing new", "Nothing new"]
+    assert found == ["Answered", "Nothing new", "Nothing new", "Nothing new"]
     told = state_of(before, events)
     assert told.report
     told.report = told.report.model_copy(update={"outcome": "in-part", "lacks": "its price"})
@@ -422,7 +422,7 @@ def test_of_a_passage_the_sentences_alone_that_came_or_went_are_told_and_a_renam
     assert "bought" not in said(folder, "digest").out
     note = note.rename(note.with_name("cellar.md"))
     renamed = night(folder)
-    assert re.search(r"\[!tip\] Nothing new since .*: 1 passage as before", renamed)
+    assert re.search(r"\[!tip\] Nothing new since .*: 2 passages as before", renamed)
     assert "could not be read" not in renamed
     zebras = split + "\n## Zebras\n\nZebras sleep at noon. Otto sleeps {} hours.\n"
     note.write_text(zebras.format(3))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.words import forms, language_of, points_back, split_sentences, stems, word_count, words, words_around_change
+from pipeline.text.words import forms, language_of, split_sentences, stems, word_count, words, words_around_change
 
 
 @pytest.mark.parametrize(
@@ -179,18 +179,3 @@ def test_signs_at_the_ends_of_what_was_said_before_are_no_change() -> None:
     assert words_around_change("The check is off by 9 pm.", before, 130) == "The check is off by 9 pm. (was “10”)"
     assert words_around_change("ttl: '10 minutes'", "ttl: '5 minutes'", 130) == "ttl: '10 minutes' (was “5”)"
     assert words_around_change("The check, too, is off by 10 pm.", before, 130) == "The check, too, is off by 10 pm."
-
-
-@pytest.mark.parametrize(
-    "text", ["This holds.", "However, it fails.", "“It is loud.”", "They are loud.", "Otherwise it is lost."]
-)
-def test_what_points_back_leans_on_what_stands_before_it(text: str) -> None:
-    assert points_back(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "   ", "Pumps are loud.", "There are two ways.", "It is important that it ends.", "Both pumps and valves are loud."],
-)
-def test_what_points_to_nothing_before_it_leans_on_nothing(text: str) -> None:
-    assert not points_back(text)

@@ -40,7 +40,7 @@ def test_the_front_page_stays_short_however_much_there_is(tmp_path: Path) -> Non
     night(store, *(story.whole() for story in stories), date="2026-11-22")
     place = built(tmp_path, store)
     home = place.note("Home").read_text()
-    lines = "|What of 7?]]: ", "|What of 8?]]: ", "\n- [[nights/2026-11-22|and 1 more]]"
+    lines = "|What of 6?]]", "|What of 7?]]", "[[nights/2026-11-22|and 2 more]]"
     assert [line in home for line in lines] == [True, False, True]
     assert "|What of 8?" in place.note("nights/").read_text()
     assert "- [[bases/sessions.base|35 more]]" in home
@@ -107,12 +107,12 @@ def test_a_question_whose_change_was_told_stays_if_it_says_more_and_those_not_fo
     told = News("2026-11-20", ("The fee is 3.",), changed=1, near=1.0)
     also = replace(told, lost=("old.md",)), replace(told, other="another passage is nearest since you called 1 wrong")
     cards = {f"q{place}": card_for("passages", news) for place, news in enumerate((told, told, *also))}
-    cards |= {"back": replace(card_for("answered", replace(told, first=("It is 4.",))), found_at_last=True)}
+    cards |= {"back": replace(card_for("answered", replace(told, first=("It is 4.",))), says_more="not-found")}
     cards |= {"none": card_for("not-found", None), "nor": card_for("not-found", told)}
     ended = [QueryEnded(query_id=name, query=name, session=name, status="complete") for name in cards]
     last = Night("2026-11-21", (), datetime.min, Cost(), (), dict.fromkeys(cards, 1))
     groups = {one.query_id: group for one, _, group in questions_of(last, zip(ended, cards.values(), strict=True))}
-    assert [groups[name] for name in cards] == ["changed"] * 5 + ["not-found"] * 2
+    assert [groups[name] for name in cards] == ["changed"] * 4 + ["answered"] + ["not-found"] * 2
     assert [name for name in groups if groups[name] == "not-found"] == ["none", "nor"]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from pipeline.domain.events.night_events import QueryEnded
 from pipeline.domain.events.stream_records import kind_of
-from pipeline.domain.summary import counted_outcomes, status_words
+from pipeline.domain.summary import SAYS_MORE, counted_outcomes, status_words
 from pipeline.domain.talk import read_talk
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
@@ -52,7 +52,6 @@ _GROUPS = {
     "quiet": "Nothing new",
 }
 Question = tuple[QueryEnded, Card | None, str]
-_ANSWERED = ("answered", "in-part")
 _REPORTED = ("changed", "answered", "passages")  # of the others there is no report to show
 WIDTH = 72  # characters of a line, as mail readers like it
 _LONGEST = 2_000  # characters of a text in a digest
@@ -69,12 +68,12 @@ def group_of(status: str, card: Card | None) -> str:
         return "not-found" if status == "not-found" else "failed" if status == "failed" else "open"
     if card and card.outcome == "not-found":  # so a model says, whatever it found
         return "not-found"
+    if card and card.says_more:
+        return "changed" if card.outcome == "passages" else "answered"
     news = card.news if card else None
-    is_first = news and news.first_of_kind and card and card.outcome != "passages"  # a model's first answer says more
-    differs = news and (news.count or news.lost or news.other) and not is_first
-    if card and (card.found_at_last or differs):
+    if news and (news.count or news.lost or news.other):
         return "changed"
-    return "quiet" if news and not news.first_of_kind else "passages" if card and card.outcome == "passages" else "answered"
+    return "quiet" if news else "passages" if card and card.outcome == "passages" else "answered"
 
 
 def ended_as(status: str, card: Card | None) -> str:
@@ -108,7 +107,7 @@ def questions_of(night: Night, cards: Iterable[tuple[QueryEnded, Card | None]]) 
         entry, card = one
         if not card or entry.status != "complete" or card.outcome == "not-found":
             return -2.0, 0
-        near = 2.0 if card.is_new or card.found_at_last else card.news.near if card.news else 0.0
+        near = 2.0 if card.is_new or card.says_more else card.news.near if card.news else 0.0
         return -near, night.ages[entry.query_id]
 
     ages = night.ages
@@ -119,8 +118,8 @@ def questions_of(night: Night, cards: Iterable[tuple[QueryEnded, Card | None]]) 
 def news_words(card: Card) -> str:
     """Return what changed: ``not found last time``, ``4 new, 1 gone since 14 May 2026``; "" if nothing."""
     news = card.news
-    if card.found_at_last or not news:
-        return "not found last time" if card.found_at_last else "new question" if card.is_new else ""
+    if card.says_more == "not-found" or not news:
+        return "not found last time" if card.says_more else "new question" if card.is_new else ""
     since = f" since {translations.day(news.since)}" if news.since else ""
     counts = {"new": news.added, "changed": news.changed, "gone": news.gone}
     words = [f"{number:,} {word}" for word, number in counts.items() if number]
@@ -144,8 +143,7 @@ def entry_of(model: VaultModel, card: Card, longest: int = LONGEST_ANSWER) -> Vi
         "standing": standing_words(card),
         "news": news_words(card),
         "open": card.open,
-        "earlier": sum(one.has_report for one in model.reported_before(card)),
-        "answered": card.outcome in _ANSWERED,
+        "answered": card.outcome != "passages",
         "before": _better_before(model, card),
     }
 
@@ -196,18 +194,11 @@ def night_view(model: VaultModel, night: Night, longest: int = LONGEST_ANSWER) -
 
 
 def _better_before(model: VaultModel, card: Card) -> Link | None:
-    """Return the link to the latest report before that answered what this one does not, and was not called wrong.
-
-    If a question was not found, that is also one of passages.
-    """
-    shown = [one for one in model.reported_before(card) if one.rating != "wrong" and one.id not in model.hidden]
-    if answered := next((one for one in shown if one.outcome in _ANSWERED and card.outcome not in _ANSWERED), None):
-        return Link(answered.report_path, f"answered on {translations.day(answered.reported_at)}")
-    for one in shown if card.outcome == "not-found" else ():
-        if one.outcome != "not-found":
-            quotes = translations.count(sum(len(reading.cited) for reading in one.read), "quote")
-            return Link(one.report_path, f"the report of {translations.day(one.reported_at)} found {quotes}")
-    return None
+    """Return the link to the latest report before that has more than this one, and was not called wrong."""
+    before = (one for one in model.reported_before(card) if one.rating != "wrong" and one.id not in model.hidden)
+    one = next((one for one in before if one.outcome in SAYS_MORE.get(card.outcome, ())), None)
+    how = "passages" if one and one.outcome == "passages" else "answered"
+    return Link(one.report_path, f"{how} on {translations.day(one.reported_at)}") if one else None
 
 
 def answered_in_notes(model: VaultModel, night: Night) -> dict[Link | str, str]:

@@ -17,7 +17,7 @@ from pipeline.domain.page_choice_and_findings import facts_of, news_of, open_gap
 from pipeline.domain.research_values import Fact, FactChange, PlanNode
 from pipeline.domain.session_state import GIVES_ORDERS, SessionState, Worker, search_nodes, workers_in_order
 from pipeline.domain.steps import FetchPage, ReadPages, SearchFor, parts_of
-from pipeline.domain.summary import status_words
+from pipeline.domain.summary import SAYS_MORE, status_words
 from pipeline.text import translations
 from pipeline.text.addresses import DOCUMENTS, path_of
 from pipeline.text.cleaning import grouped, one_line
@@ -216,7 +216,7 @@ def report_note(loaded: LoadedSession) -> GeneratedFile:
         differs = f"called {rating}" if rating else "" if outcome == card.outcome else status_words(outcome)
         return translations.label(differs, language) if differs else ""
 
-    better = {"not-found": ("answered", "in-part", "passages"), "passages": ("answered", "in-part")}.get(card.outcome, ())
+    better = SAYS_MORE.get(card.outcome, ())
     found = ((link, at) for link, at, ended, rating in beside.reports.values() if ended in better and rating != "wrong")
     view = {
         "title": title,
