@@ -12,16 +12,7 @@ from typing import Any
 
 import click
 
-from pipeline.cli.arguments_and_builds import (
-    bring_site_up_to_date,
-    bring_up_to_date,
-    bring_vault_up_to_date,
-    decision_lines,
-    import_named,
-    print_decisions,
-    require_workspace,
-    session_named,
-)
+from pipeline.cli import arguments_and_builds
 from pipeline.config.workspace_settings import load_workspace, store_address
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console, end
@@ -43,13 +34,13 @@ _OF_SITE = ("pages", "written", "removed", "problems")
 @click.pass_obj
 def build(console: Console, everything: bool, check: bool, no_site: bool) -> None:
     """Build vault and site from events and templates. Only files that differ are written."""
-    report = bring_vault_up_to_date(console, "check" if check else "all" if everything else "new")
+    report = arguments_and_builds.bring_vault_up_to_date(console, "check" if check else "all" if everything else "new")
     written, removed = ("to write", "to remove") if check else ("written", "removed")
     lines = [f"{counted(len(report.written), 'note')} {written}, {len(report.removed)} {removed}, {report.unchanged} unchanged"]
-    lines += [line for line, _always in decision_lines(report)]
+    lines += [line for line, _always in arguments_and_builds.decision_lines(report)]
     value: dict[str, Any] = {name: getattr(report, name) for name in _OF_VAULT}
     if not check and not no_site:
-        made = bring_site_up_to_date(console, report, everything=everything)
+        made = arguments_and_builds.bring_site_up_to_date(console, report, everything=everything)
         lines.append(
             f"site: {counted(made.pages, 'note')}; {counted(len(made.written), 'file')} written, {len(made.removed)} removed"
         )
@@ -64,7 +55,7 @@ def build(console: Console, everything: bool, check: bool, no_site: bool) -> Non
 @click.pass_obj
 def watch(console: Console, poll: bool) -> None:
     """Build vault and site now, and again whenever a template is saved or an event is recorded. Ctrl-C ends it."""
-    require_workspace(console.folder)
+    arguments_and_builds.require_workspace(console.folder)
     _build_on_changes(console, poll, lambda: None, lambda _problem: None)
 
 
@@ -82,7 +73,7 @@ def serve(console: Console, port: int, host: str, poll: bool) -> None:
     from pipeline.site.serve import Server
     from pipeline.wiring.run_context_and_note_ratings import rate
 
-    require_workspace(console.folder)
+    arguments_and_builds.require_workspace(console.folder)
     server = Server(console.folder / "site", port, host, partial(rate, console.folder))
     server.start()
     console.data([f"the site is at {server.address}"], {"address": server.address})
@@ -111,10 +102,10 @@ def _build_on_changes(console: Console, poll: bool, then: Callable[[], None], fa
     def build_again(changed: frozenset[str] = frozenset(), mode: Mode = "first") -> None:
         only_site = bool(changed) and all(path.startswith(of_the_site) for path in changed)
         try:
-            report = None if only_site else bring_vault_up_to_date(console, mode)
-            print_decisions(console, report)
+            report = None if only_site else arguments_and_builds.bring_vault_up_to_date(console, mode)
+            arguments_and_builds.print_decisions(console, report)
             notes = len(report.written) if report else 0
-            made = bring_site_up_to_date(console, report)
+            made = arguments_and_builds.bring_site_up_to_date(console, report)
         except ResearchError as error:
             problem = f"{error.message}\n  → {error.hint or 'nothing else was changed'}"
             console.say(problem, fg="red")
@@ -152,7 +143,7 @@ def hide(console: Console, names: tuple[str, ...], undo: bool, everything: bool)
     from pipeline.domain.events.upkeep_events import NoteHidden, NoteShown
     from pipeline.wiring.run_context_and_note_ratings import record_decisions
 
-    require_workspace(console.folder)
+    arguments_and_builds.require_workspace(console.folder)
     if everything and (names or not undo):
         raise click.UsageError("--all is for --undo, without a NOTE")
     known = notes_in(console.folder / "events" / "local")
@@ -164,7 +155,7 @@ def hide(console: Console, names: tuple[str, ...], undo: bool, everything: bool)
     notes = [note for note in (known if everything else _named(console, names)) if bool(note.path) != undo]
     if notes:
         record_decisions(console.folder, [NoteShown(note=one.id) if undo else NoteHidden(note=one.id) for one in notes])
-    code = bring_up_to_date(console, load_workspace(console.folder))
+    code = arguments_and_builds.bring_up_to_date(console, load_workspace(console.folder))
     now = {note.id: note.path for note in notes_in(console.folder / "events" / "local")}
     paths = [(now.get(note.id, "") if undo else note.path) or note.canonical for note in notes]
     console.data([f"{word}: vault/{path}" for path in paths] or [f"nothing to do: {word} already"], {word: paths})
@@ -177,7 +168,7 @@ def _named(console: Console, names: Sequence[str]) -> list[KnownNote]:
     Raises:
         UsageError: one means no note.
     """
-    bring_vault_up_to_date(console)  # what was moved or deleted since the last build is known then
+    arguments_and_builds.bring_vault_up_to_date(console)  # what was moved or deleted since the last build is known then
     known, found, store = notes_in(console.folder / "events" / "local"), dict[str, KnownNote](), store_of(console.folder)
     for name in names:
         path = name.removeprefix("./").removeprefix("vault/").removesuffix(".md")
@@ -186,8 +177,12 @@ def _named(console: Console, names: Sequence[str]) -> list[KnownNote]:
         ]
         if not meant:
             try:
-                imported = import_named(store, name)
-                owner = f"import:{imported}" if imported else f"session:{session_named(console.folder, store, name)}"
+                imported = arguments_and_builds.import_named(store, name)
+                owner = (
+                    f"import:{imported}"
+                    if imported
+                    else f"session:{arguments_and_builds.session_named(console.folder, store, name)}"
+                )
             except SessionUnknown as error:
                 hint = "name a note by its path in the vault, such as reports/2026/name.md, or name a session"
                 raise UsageError(f"there is no note {name!r}, and {error.message}", hint=hint) from error

@@ -10,14 +10,7 @@ import click
 from pydantic import TypeAdapter
 
 from pipeline.batch.due_queries import archived, decide
-from pipeline.cli.arguments_and_builds import (
-    import_named,
-    read_sessions,
-    report_left_out,
-    reported_session,
-    session_named,
-    workspace_store,
-)
+from pipeline.cli import arguments_and_builds
 from pipeline.cli.presentation import list_lines, listed, show_lines, shown
 from pipeline.config.workspace_settings import load_workspace, machine_of
 from pipeline.domain.events.import_events import NOT_CHECKED, Import, import_of
@@ -51,8 +44,8 @@ def why(console: Console, session: str, words: str) -> None:
 
     Its facts, quotes, pages, searches and perspectives; what speaks against it; what you called useful or wrong.
     """
-    store = workspace_store(console.folder)
-    state = ResearchSession.open(store, reported_session(console, store, session)).state
+    store = arguments_and_builds.workspace_store(console.folder)
+    state = ResearchSession.open(store, arguments_and_builds.reported_session(console, store, session)).state
     found = why_of(state, words)
     if found is None:
         what, hint = "has no sentence like that", "take some words of a sentence of its report, or the id of a fact"
@@ -106,9 +99,10 @@ def _why_lines(found: Why, rated: dict[str, NoteRated]) -> Iterator[str]:
 @click.pass_obj
 def digest(console: Console, day: str | None, html: bool) -> None:
     """Print what a night found: what changed first, each answer in a sentence, how sure it is, what failed."""
-    from pipeline.vault.notes.nights_and_home import digest_of, nights_in, text_of  # templates take time to import
+    from pipeline.vault.notes.nights_and_home import digest_of, text_of  # templates take time to import
+    from pipeline.vault.read_model import nights_in
 
-    store = workspace_store(console.folder)
+    store = arguments_and_builds.workspace_store(console.folder)
     nights, unread = nights_in(store)
     chosen = _chosen(nights, day)
     if not chosen:
@@ -186,8 +180,8 @@ STATUSES = (
 def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[str, ...]) -> None:
     """List the queries with their latest sessions and reports, then sessions of removed queries, then imports."""
     workspace, store = load_workspace(console.folder), store_of(console.folder)
-    report_left_out(console, workspace)
-    known = read_sessions(console, store)
+    arguments_and_builds.report_left_out(console, workspace)
+    known = arguments_and_builds.read_sessions(console, store)
     path_of = vault_and_site.report_of(console.folder)
 
     def is_wanted(its_tags: Iterable[str], *words: str) -> bool:
@@ -237,11 +231,11 @@ _EMPTY_LIST = ('the queue is empty: research add "your question"', "no query mat
 @click.pass_obj
 def show(console: Console, session: str, version: int | None) -> None:
     """Show SESSION: its status, next steps, last event, last error, progress and cost. Works during a run."""
-    store = workspace_store(console.folder)
-    if imported := import_named(store, session):
+    store = arguments_and_builds.workspace_store(console.folder)
+    if imported := arguments_and_builds.import_named(store, session):
         print_import(console, store, imported)
         return
-    name = session_named(console.folder, store, session)
+    name = arguments_and_builds.session_named(console.folder, store, session)
     state, events = folded(store, name, version)
     if version and version > state.version:
         raise UsageError(f"{name} has no version {version}", hint=f"it has the versions 1 to {state.version}")

@@ -108,7 +108,8 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
     if settings.notify.ntfy or settings.notify.webhook:
         from pipeline.cli.reading_commands import place_of
         from pipeline.ops.pings_and_digests import post_digest
-        from pipeline.vault.notes.nights_and_home import digest_of, nights_in, text_of
+        from pipeline.vault.notes.nights_and_home import digest_of, text_of
+        from pipeline.vault.read_model import nights_in
 
         nights, unread = nights_in(env.store)
         found = digest_of(env.store, nights, unread)

@@ -10,15 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from pipeline.batch.due_queries import ANNOUNCED, UP_TO_DATE, Decision, Selection, states_of_builds
-from pipeline.cli.arguments_and_builds import (
-    amount,
-    length,
-    report_build_problems,
-    report_left_out,
-    session_named,
-    try_builds,
-    workspace_store,
-)
+from pipeline.cli import arguments_and_builds
 from pipeline.cli.run_inputs import Request, RunEnvironment, environment_of, is_recorded, say_reworded
 from pipeline.config.workspace_settings import store_address
 from pipeline.errors import LOG_TROUBLE, ExitCode, NoWorkspace, UsageError, WorkspaceLocked
@@ -35,18 +27,28 @@ _OPTIONS = (
     click.option("--tag", "tags", multiple=True, metavar="TAG", help="Also all queries with this tag (repeatable)."),
     click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Research at most N queries."),
     click.option("--deadline", metavar="TIME", help='End the run at this time: 06:30, "06:30 Europe/Berlin", 2026-11-22T06:30.'),
-    click.option("--max-cost", type=amount, metavar="USD", help="This run may spend so much, whatever the night has spent."),
+    click.option(
+        "--max-cost",
+        type=arguments_and_builds.amount,
+        metavar="USD",
+        help="This run may spend so much, whatever the night has spent.",
+    ),
     click.option("--distribute", is_flag=True, help="Let workers (research work) on any machine do it; needs PostgreSQL."),
     click.option(
         "--worker-wait",
-        type=length,
+        type=arguments_and_builds.length,
         default="10m",
         show_default=True,
         metavar="TIME",
         help="With --distribute: give up if no worker can take what is left for so long.",
     ),
     click.option("--dry-run", is_flag=True, help="Only print what the run would do and may cost; contact no service."),
-    click.option("--lock-wait", type=length, metavar="TIME", help="Wait up to this long for another run to end: 30s, 10m."),
+    click.option(
+        "--lock-wait",
+        type=arguments_and_builds.length,
+        metavar="TIME",
+        help="Wait up to this long for another run to end: 30s, 10m.",
+    ),
     click.option(
         "--ping-url-file",
         type=click.Path(path_type=Path, dir_okay=False),
@@ -87,14 +89,16 @@ def retry(console: Console, /, ids: tuple[str, ...], **options: Any) -> None:
 
 @click.command()
 @click.argument("session")
-@click.option("--lock-wait", type=length, metavar="TIME", help="Wait up to this long for another run to end: 30s, 10m.")
+@click.option(
+    "--lock-wait", type=arguments_and_builds.length, metavar="TIME", help="Wait up to this long for another run to end: 30s, 10m."
+)
 @click.pass_obj
 def resume(console: Console, session: str, lock_wait: timedelta | None) -> None:
     """Continue SESSION where it stopped, as research run does with its query's id. A failed or cancelled one is reopened."""
     from pipeline.domain.session import ResearchSession  # a run with nothing to do does without
 
-    store = workspace_store(console.folder)
-    opened = ResearchSession.open(store, session_named(console.folder, store, session))
+    store = arguments_and_builds.workspace_store(console.folder)
+    opened = ResearchSession.open(store, arguments_and_builds.session_named(console.folder, store, session))
     _run_queue(console, "research resume", Selection((opened.state.query_id,)), {"lock_wait": lock_wait})
 
 
@@ -143,7 +147,7 @@ def moment(deadline: str | None) -> datetime | None:
 
 def _work(run: UnattendedRun, request: Request) -> int:
     env = environment_of(run.console, request)
-    report_left_out(run.console, env.workspace)
+    arguments_and_builds.report_left_out(run.console, env.workspace)
     unfinished = _night_is_unfinished(env, distribute=request.distribute is not None)
     decided = env.decisions_for(request)
     say_reworded(env, decided)
@@ -196,8 +200,8 @@ def _nothing_to_do(run: UnattendedRun, env: RunEnvironment, decisions: Sequence[
     code = next((code for cause, code in LOG_TROUBLE.items() if cause in causes), 0)
     if console.as_json or code or not console.quiet:
         console.data(lines, {"nothing_to_do": True, "left": [d.query.id for d in left]})
-    problems = try_builds(console, env.workspace)
-    code = code or report_build_problems(console, problems)
+    problems = arguments_and_builds.try_builds(console, env.workspace)
+    code = code or arguments_and_builds.report_build_problems(console, problems)
     run.summary_line = "nothing to do" if problems else ""
     # ``last-run.json`` is kept if there is one, unless what it says of vault and site is outdated, or it holds an error.
     now = states_of_builds((one.part, one.reason) for one in problems)

@@ -360,8 +360,8 @@ class Changes(Value):
     ``since`` is when that ended, or when the first of the sources with a change was read last.
 
     Of sources that were known, ``changed`` has the sentences that bear on the question, and of an earlier fact those that are
-    ``gone``; ``sources`` changed in other places. In older logs ``added`` are facts of all sources, and ``parts`` what is new of
-    one that was there in part. ``kept`` counts the earlier facts that are still stated. Facts from sources that were not read
+    ``gone``; ``sources`` changed in other places. In older logs ``added`` are facts of all sources.
+    ``kept`` counts the earlier facts that are still stated. Facts from sources that were not read
     again (``unread``) are not counted, but those of a deleted document are gone.
 
     Of two reports of passages ``kept`` counts those that both have. ``called_wrong`` counts the earlier facts that are left out
@@ -372,7 +372,6 @@ class Changes(Value):
     session: str
     since: str
     added: tuple[str, ...] = ()
-    parts: dict[str, str] = {}
     changed: tuple[FactChange, ...] = ()
     gone: tuple[Fact, ...] = ()
     sources: tuple[SourceChange, ...] = ()

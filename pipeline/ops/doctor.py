@@ -19,20 +19,9 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pipeline.batch.session_index import read_all
+from pipeline.config import services
 from pipeline.config.keys import ENV_FILE, SEARCHES, Keys
 from pipeline.config.queue_schema import EmbeddingChoice, RerankerChoice
-from pipeline.config.services import (
-    LOCAL,
-    OPENAI,
-    OPENROUTER,
-    ModelServer,
-    embedding_server,
-    reasoner_for,
-    route_of,
-    search_access,
-    searches_for,
-    server_beside,
-)
 from pipeline.config.workspace_settings import Workspace, store_address
 from pipeline.errors import CorpusUnusable, ExitCode, LogError, Malformed, ProviderRefused, ResearchError, StepError, UsageError
 from pipeline.net.calls_and_replies import Call, Good, Reply, Verdict, judged_by_status
@@ -44,19 +33,14 @@ from pipeline.search.local_embedder import files_of, missing_packages
 from pipeline.text.cleaning import one_line
 from pipeline.text.humanize import counted
 from pipeline.text.times import moment_of
-from pipeline.wiring import corpus_status
+from pipeline.wiring import corpus_status, store_adapters
 from pipeline.wiring.session_adapters import client_of, documents_of, web_search_of
-from pipeline.wiring.store_adapters import (
-    file_store,
-    index_file,
-    local_model,
-    refuse_missing_log,
-    require_psycopg,
-    store_of,
-    summaries_of,
-)
 
-_KEY_NAMES = (OPENROUTER.key_name, OPENAI.key_name, *(one.key_name for one in SEARCHES.values() if one.key_name))
+_KEY_NAMES = (
+    services.OPENROUTER.key_name,
+    services.OPENAI.key_name,
+    *(one.key_name for one in SEARCHES.values() if one.key_name),
+)
 _SLACK = timedelta(minutes=5)
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_APART_S = 5.0  # events of several machines are ordered by their clocks wherever one list shows them all
@@ -110,7 +94,7 @@ def examine(workspace: Workspace, keys: Keys) -> list[CheckResult]:
 def answers_with_a_model(workspace: Workspace, keys: Keys) -> bool:
     """Return whether a model is set up, or is meant to be; then no other one is looked for."""
     try:
-        return reasoner_for(workspace.queue.settings, keys).server is not None
+        return services.reasoner_for(workspace.queue.settings, keys).server is not None
     except UsageError:
         return True
 
@@ -143,7 +127,7 @@ def _unencrypted(about: str, what: str, url: str, setting: str) -> Iterator[Chec
 def _reasoner(workspace: Workspace, keys: Keys) -> Iterator[CheckResult]:
     """Only OpenRouter reports costs; for other servers, caps in USD need prices in the settings. One without a key is free."""
     settings = workspace.queue.settings
-    choice = reasoner_for(settings, keys)
+    choice = services.reasoner_for(settings, keys)
     server = choice.server
     yield ok("reasoner", f"{choice.name}{f' at {server.base_url}' if server else ''} ({choice.why})")
     if server is None or server.key is None:
@@ -152,21 +136,21 @@ def _reasoner(workspace: Workspace, keys: Keys) -> Iterator[CheckResult]:
     if (settings.limits.cost_usd or settings.query_limits.cost_usd) is None:
         yield note("budget", "no cap in USD is set", "write limits: {cost_usd: 2.00} under settings")
     named = {server.model, *server.choice.fallback, *dict(server.choice.roles).values()}
-    if server.name != OPENROUTER.name and (unpriced := named - dict(settings.prices).keys()):
+    if server.name != services.OPENROUTER.name and (unpriced := named - dict(settings.prices).keys()):
         todo = "write prices: {model: {input: …, output: …}} under settings, in USD"
         yield note("budget", f"no price is known for {', '.join(sorted(unpriced))}", todo)
 
 
 def _search(workspace: Workspace, keys: Keys) -> Iterator[CheckResult]:
     settings = workspace.queue.settings
-    choice = searches_for(settings.search, settings, keys, corpus_status.documents_in(workspace))
+    choice = services.searches_for(settings.search, settings, keys, corpus_status.documents_in(workspace))
     yield ok("search", f"{choice.words} ({choice.why})")
-    if settings.search == "auto" and LOCAL in choice.names and len(choice.names) > 1:
-        web = ", ".join(name for name in choice.names if name != LOCAL)
-        todo = f"to separate them, write search: [{LOCAL}] or search: [{web}], under settings or for single questions"
+    if settings.search == "auto" and services.LOCAL in choice.names and len(choice.names) > 1:
+        web = ", ".join(name for name in choice.names if name != services.LOCAL)
+        todo = f"to separate them, write search: [{services.LOCAL}] or search: [{web}], under settings or for single questions"
         yield note("search", "text of your documents can become part of web searches, nearly word for word", todo)
     for name in choice.names:
-        access = search_access(name, settings, keys)
+        access = services.search_access(name, settings, keys)
         if access and access[1]:
             yield from _unencrypted("search", f"the key of {name}", access[0], "search_urls")
 
@@ -175,11 +159,11 @@ def _embeddings(workspace: Workspace, keys: Keys) -> Iterator[CheckResult]:
     """What a hosted model is sent leaves this machine: the finding says where to."""
     settings = workspace.queue.settings
     if settings.reranker:
-        reranker = server_beside(settings.reranker, keys, "reranker")
+        reranker = services.server_beside(settings.reranker, keys, "reranker")
         yield ok("reranker", f"{reranker.model} at {reranker.base_url}; each search and its 50 best passages are sent there")
-    server = embedding_server(settings, keys)
+    server = services.embedding_server(settings, keys)
     if server is None:
-        model = local_model(settings, keys, workspace.folder)
+        model = store_adapters.local_model(settings, keys, workspace.folder)
         if model is None:
             missing = missing_packages() if settings.embeddings == "auto" else ""
             yield ok("embeddings", f"documents are searched by words only{f': {missing} is not installed' if missing else ''}")
@@ -197,7 +181,7 @@ def _embeddings(workspace: Workspace, keys: Keys) -> Iterator[CheckResult]:
 
 
 def _network(workspace: Workspace, keys: Keys) -> Iterator[CheckResult]:
-    services, pages = (route_of(workspace.queue.settings, keys, to_pages=of_pages) for of_pages in (False, True))
+    services, pages = (services.route_of(workspace.queue.settings, keys, to_pages=of_pages) for of_pages in (False, True))
     for proxy in dict.fromkeys(services.proxies.values()):
         whose = "models, searches and pages" if pages.proxies else "models and searches"
         yield ok("network", f"{whose} are asked through the proxy {proxy.place}, from {proxy.source}")
@@ -212,9 +196,9 @@ def _queries(workspace: Workspace, keys: Keys) -> Iterator[CheckResult]:
     for query in workspace.queue.queries:
         try:
             if query.model is not None:
-                reasoner_for(workspace.queue.settings, keys, query.model)
+                services.reasoner_for(workspace.queue.settings, keys, query.model)
             if query.search is not None:
-                searches_for(query.search, workspace.queue.settings, keys)
+                services.searches_for(query.search, workspace.queue.settings, keys)
             if query.within:
                 Corpus(workspace.corpora).prefixes(query.within)
         except UsageError as error:
@@ -224,10 +208,12 @@ def _queries(workspace: Workspace, keys: Keys) -> Iterator[CheckResult]:
 def _documents(workspace: Workspace, keys: Keys) -> Iterator[CheckResult]:
     settings = workspace.queue.settings
     try:
-        wanted = LOCAL in searches_for(settings.search, settings, keys, corpus_status.documents_in(workspace)).names
+        wanted = (
+            services.LOCAL in services.searches_for(settings.search, settings, keys, corpus_status.documents_in(workspace)).names
+        )
     except UsageError:
         wanted = False
-    wanted = wanted or any(LOCAL in (query.search or ()) for query in workspace.queue.queries)
+    wanted = wanted or any(services.LOCAL in (query.search or ()) for query in workspace.queue.queries)
     try:
         found, skipped = corpus_status.corpus_files(workspace)
     except CorpusUnusable as error:
@@ -242,7 +228,7 @@ def _documents(workspace: Workspace, keys: Keys) -> Iterator[CheckResult]:
         yield problem("documents", text, "put documents there, or name another folder under settings: corpus:")
     else:
         yield ok("documents", text + ("" if wanted else "; not searched"))
-    if index_file(workspace.folder).is_file():  # what lacks much of its text, as the last refresh found it
+    if store_adapters.index_file(workspace.folder).is_file():  # what lacks much of its text, as the last refresh found it
         for thin in documents_of(workspace).thin():
             yield note("documents", f"{workspace.document_name(thin.path)}: {thin.reason}")
 
@@ -250,12 +236,12 @@ def _documents(workspace: Workspace, keys: Keys) -> Iterator[CheckResult]:
 def _store(workspace: Workspace, _keys: Keys) -> Iterator[CheckResult]:
     if not store_address(workspace.folder):
         return
-    require_psycopg()
+    store_adapters.require_psycopg()
     from pipeline.wiring import postgres_adapters
 
     status = postgres_adapters.status_of_store(workspace.folder)
     database, server, role, may_append, may_remove, is_durable, is_copy, ahead_s = status
-    unused = sum(1 for _ in file_store(workspace.folder).ids("session"))
+    unused = sum(1 for _ in store_adapters.file_store(workspace.folder).ids("session"))
     place = f"database {database}, PostgreSQL {server}, as {role}"
     if is_copy:
         yield problem("store", f"{place}: the server is a read-only copy", "name the primary server in `store`", 12)
@@ -293,10 +279,10 @@ def machine_findings(ahead_s: float, workers: Sequence[str]) -> Iterator[CheckRe
 def _log(workspace: Workspace, _keys: Keys) -> Iterator[CheckResult]:
     """Look at all sessions, but at no stored pages: ``research verify`` checks all; and compare the clock with them."""
     try:
-        refuse_missing_log(workspace.folder)
+        store_adapters.refuse_missing_log(workspace.folder)
     except LogError as error:
         yield problem("log", error.message, error.hint, error.exit_code)
-    known = read_all(store_of(workspace.folder), summaries_of(workspace.folder), writable=False)
+    known = read_all(store_adapters.store_of(workspace.folder), store_adapters.summaries_of(workspace.folder), writable=False)
     for damaged in known.damaged.values():
         yield problem("log", damaged.message, damaged.hint or "research verify lists all damage", damaged.exit_code)
     if not known.damaged:
@@ -355,7 +341,7 @@ async def probe(workspace: Workspace, keys: Keys, http: HttpClient) -> AsyncIter
 
     asked: dict[str, Callable[[], Awaitable[CheckResult]]] = {}
     with suppress(UsageError):
-        if server := reasoner_for(settings, keys).server:
+        if server := services.reasoner_for(settings, keys).server:
             asked[f"model server {server.name}"] = partial(_model, server, http)
     if isinstance(settings.embeddings, EmbeddingChoice) and not settings.embeddings.folder:
         asked["embeddings"] = partial(vectors, settings.embeddings)
@@ -363,8 +349,8 @@ async def probe(workspace: Workspace, keys: Keys, http: HttpClient) -> AsyncIter
         asked["reranker"] = partial(order, settings.reranker)
     for wanted in (settings.search, *(query.search for query in workspace.queue.queries)):
         with suppress(UsageError):
-            names = searches_for(wanted, settings, keys).names if wanted else ()
-            asked |= {f"search {name}": partial(hits, name) for name in names if name != LOCAL}
+            names = services.searches_for(wanted, settings, keys).names if wanted else ()
+            asked |= {f"search {name}": partial(hits, name) for name in names if name != services.LOCAL}
     for about, ask in asked.items():
         with suppress(UsageError):
             try:
@@ -374,9 +360,9 @@ async def probe(workspace: Workspace, keys: Keys, http: HttpClient) -> AsyncIter
                 yield problem(about, error.message, todo, 4 if isinstance(error, ProviderRefused) else 1)
 
 
-async def _model(server: ModelServer, http: HttpClient) -> CheckResult:
+async def _model(server: services.ModelServer, http: HttpClient) -> CheckResult:
     about = f"model server {server.name}"
-    path = "key" if server.name == OPENROUTER.name else "models"
+    path = "key" if server.name == services.OPENROUTER.name else "models"
     call = Call(
         server.name, "GET", f"{server.base_url.rstrip('/')}/{path}", server.headers, max_bytes=_MAX_MODELS, deadline_s=30.0
     )

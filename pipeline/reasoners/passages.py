@@ -34,6 +34,7 @@ from pipeline.text.words import word_count
 
 _NARROW, _NARROW_WORDS = 3, 300  # passages of a narrow question, and their words in total
 _SHARE = 0.8  # least share of the best score for a second and third passage
+_SHORT, _DEFINES = 3, 1.3  # words of a short question; what a passage that opens with them weighs
 _BROAD_WORDS = 900  # of a broad question: on 21 of them they hold 48% of what its answer should say, 300 words hold 26%
 _ONE_SECTION_WORDS = 400  # of a broad question whose best passages are of one section, which answers it as a rule
 _BEST_PLACES = 10  # the best passages: a section with half of them is shown whole
@@ -119,7 +120,11 @@ def choose(
     if not known.passages:
         known = statistics_of(texts, query.language)
     cosines = [page.cosines.get(passage_key(passage.body)) for page, passage in found]
-    strength = scores(query, texts, known, cosines)
+    words = {term.stem for term in query.terms}
+    strength = [  # a passage that begins with all that a short question names: "A torn write is …" for "What is a torn write?"
+        _DEFINES * score if len(words) <= _SHORT and words <= set(text.body[: len(words) + 2]) else score
+        for score, text in zip(scores(query, texts, known, cosines), texts, strict=True)
+    ]
 
     def once(places: list[int]) -> list[int]:
         headings = ["".join(found[place][1].path[1:][-1:]) for place in places]

@@ -136,8 +136,7 @@ async def session_changes(
     asked.sort(key=lambda one: -question_words_in(state.query, one.forms[1]))
     best = [_under(fact.path, fact.quote) for fact in ((*facts, *state.more_places) or earlier.facts)]
     bearing = await _bearing(state.query, [*asked[:_MOST_COMPARED], *gone], best, nearness)
-    is_known = f"{quoted}\n\n{not_wanted}"
-    said = [(near, one) for near, one in bearing if isinstance(one, _Said) and not holds_quote(is_known, one.text)]
+    said = [(near, one) for near, one in bearing if isinstance(one, _Said) and not holds_quote(quoted, one.text)]
     told = await _with_what_was(said, lambda url: text_of(now[url]), nearness)
     changed = []
     for near, one, text, was in told:
@@ -158,7 +157,6 @@ async def session_changes(
 
     added = [fact for fact in facts if is_new(fact)]
     quotes_now = {fact.quote for fact in facts}
-    said_of = {one.before.url for one in changed}
     places = {fact.url for fact in (*earlier.facts, *facts, *state.more_places)}
     return v.Changes(
         session=earlier.session,
@@ -169,7 +167,8 @@ async def session_changes(
         sources=tuple(
             v.SourceChange(url=url, title=source.title, before=source.digest, after=now[source.url])
             for source in differing
-            if (url := moved.get(source.url, source.url)) not in said_of and {url, source.url} & places
+            if (url := moved.get(source.url, source.url)) not in {one.before.url for one in changed}
+            and {url, source.url} & places
         ),
         unread=tuple(unread),
         kept=0

@@ -97,19 +97,14 @@ Questions | Fragen | Questions | Preguntas | 问题 | 質問
 What failed | Was misslang | Ce qui a échoué | Qué falló | 失败的步骤 | 失敗したこと
 Still open | Noch offen | Encore ouvert | Aún abierto | 尚未解决 | 未解決
 Sources | Quellen | Sources | Fuentes | 来源 | 出典
-What changed | Was sich geändert hat | Ce qui a changé | Lo que cambió | 变化 | 変わったこと
-Answered | Beantwortet | Répondu | Respondido | 已回答 | 回答あり
 answered | beantwortet | répondu | respondido | 已回答 | 回答あり
 answered in part | teilweise beantwortet | répondu en partie | respondido en parte | 部分回答 | 一部回答
 passages | Passagen | passages | pasajes | 段落 | 該当箇所
 not found | nicht gefunden | non trouvé | no encontrado | 未找到 | 見つかりませんでした
 Answered in part | Teilweise beantwortet | Répondu en partie | Respondido en parte | 部分回答 | 一部回答
 Passages | Passagen | Passages | Pasajes | 段落 | 該当箇所
-Nothing new | Nichts Neues | Rien de nouveau | Nada nuevo | 无新内容 | 新しい内容なし
 More places | Weitere Stellen | Autres passages | Otros pasajes | 更多相关段落 | ほかの該当箇所
 Found and not used | Gefunden und nicht verwendet | Trouvé et non utilisé | Encontrado y no usado | 已找到但未使用 | 見つかったが未使用
-Failed | Misslungen | Échoué | Fallido | 失败 | 失敗
-Left out | Ausgelassen | Laissé de côté | Omitido | 已跳过 | 対象外
 Runs | Läufe | Exécutions | Ejecuciones | 运行 | 実行
 Sessions | Sitzungen | Sessions | Sesiones | 会话 | セッション
 The quotes | Die Zitate | Les citations | Las citas | 引文 | 引用文

@@ -219,9 +219,8 @@ def signs(facts: Sequence[Fact], numbers: Mapping[str, int]) -> list[str]:
 
 
 def said_by(state: SessionState, fact: Fact) -> str:
-    """Return what a fact says, on one line: its claim, where the quote bears that; if a part of it is new, that alone."""
-    part = state.changes.parts.get(fact.id, "") if state.changes else ""
-    return statement("" if part or not state.bears_claim(fact) else fact.claim, part or fact.quote)
+    """Return what a fact says, on one line: its claim, where the quote bears that."""
+    return statement(fact.claim if state.bears_claim(fact) else "", fact.quote)
 
 
 def _news(state: SessionState) -> News | None:
@@ -580,6 +579,20 @@ def model_of(values: Values, ratings: Ratings, hidden: Collection[str]) -> Vault
     return VaultModel(
         {card.id: card for card in cards}, nights_from(values.batches, values.talks.values()), readings, sources, hidden
     )
+
+
+def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
+    """Return the nights of a log, the latest last, and the streams of nights that cannot be read."""
+    batches, talks, unread = dict[str, Batch](), [], []
+    for name in sorted(store.marks(("batch", "talk"))):
+        try:
+            if kind_of(name) == "talk":
+                talks.append(read_talk(store, name))
+            elif batch := batch_of(store, name):
+                batches[name] = batch
+        except LogError as error:
+            unread.append(f"{name}: {error.message}")
+    return nights_from(batches, talks), tuple(unread)
 
 
 def stored_cards(state_dir: Path) -> list[Card]:

@@ -25,7 +25,7 @@ from pipeline.domain.summary import Summary
 from pipeline.errors import LogDamaged, LogError
 from pipeline.text.cleaning import slug
 from pipeline.text.times import clock_at, moment_of, timestamp
-from pipeline.vault.notes.nights_and_home import nights_in
+from pipeline.vault.read_model import nights_in
 from tests.nights import NOW, bench, known, last, query, queue
 
 DAMAGED: dict[str, LogError] = {"2020-01-01-pumps-1a2b": LogDamaged("line 3 was altered")}

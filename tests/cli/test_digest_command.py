@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pipeline.vault.notes.nights_and_home import digest_of, nights_in, text_of
+from pipeline.vault.notes.nights_and_home import digest_of, text_of
+from pipeline.vault.read_model import nights_in
 from tests.commanding import said, workspace_in
 from tests.fakes import MemoryStore
 from tests.vault.builders import a_store

@@ -20,7 +20,8 @@ from pipeline.domain.research_values import Changes, Cost, Paragraph, ReportSect
 from pipeline.errors import GONE
 from pipeline.research.report_parsing import read_sentence
 from pipeline.vault.build_cache import paths_of
-from pipeline.vault.notes.nights_and_home import digest_of, nights_in, text_of
+from pipeline.vault.notes.nights_and_home import digest_of, text_of
+from pipeline.vault.read_model import nights_in
 from pipeline.vault.report_export import cited_sources, page, portable, references
 from pipeline.vault.stages import SNIPPET
 from tests.fakes import MemoryStore

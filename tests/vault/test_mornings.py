@@ -12,8 +12,8 @@ import pytest
 
 from pipeline.domain.events.night_events import BatchStarted, QueryEnded
 from pipeline.domain.research_values import Cost
-from pipeline.vault.notes.nights_and_home import nights_in, questions_of
-from pipeline.vault.read_model import Card, News, Night
+from pipeline.vault.notes.nights_and_home import questions_of
+from pipeline.vault.read_model import Card, News, Night, nights_in
 from tests.fakes import MemoryStore
 from tests.vault.builders import Scribe, Story, Workplace, built, change, night
 

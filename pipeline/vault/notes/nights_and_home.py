@@ -12,9 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pipeline.domain.events.night_events import QueryEnded
-from pipeline.domain.events.stream_records import kind_of
 from pipeline.domain.summary import SAYS_MORE, counted_outcomes, status_words
-from pipeline.domain.talk import read_talk
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text import translations
@@ -26,18 +24,7 @@ from pipeline.vault.notes.parts import answer_of, best_link, properties_of, topi
 from pipeline.vault.output.escaping import Inert, Link, sentence
 from pipeline.vault.output.templates import shipped
 from pipeline.vault.output.writer import GeneratedFile
-from pipeline.vault.read_model import (
-    LONGEST_ANSWER,
-    ON_HOME,
-    Batch,
-    Card,
-    News,
-    Night,
-    VaultModel,
-    batch_of,
-    nights_from,
-    read_card,
-)
+from pipeline.vault.read_model import LONGEST_ANSWER, ON_HOME, Card, News, Night, VaultModel, read_card
 
 _NIGHTS = 30  # in the picture
 
@@ -355,20 +342,6 @@ class Digest:
     problems: tuple[str, ...]
     next: str = ""
     asked: tuple[tuple[Card | None, str, str], ...] = ()
-
-
-def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
-    """Return the nights of a log, the latest last, and the streams of nights that cannot be read."""
-    batches, talks, unread = dict[str, Batch](), [], []
-    for name in sorted(store.marks(("batch", "talk"))):
-        try:
-            if kind_of(name) == "talk":
-                talks.append(read_talk(store, name))
-            elif batch := batch_of(store, name):
-                batches[name] = batch
-        except LogError as error:
-            unread.append(f"{name}: {error.message}")
-    return nights_from(batches, talks), tuple(unread)
 
 
 def digest_of(store: EventStore, nights: Sequence[Night], unread: Iterable[str] = (), today: str = "") -> Digest:
