@@ -113,11 +113,9 @@ def environment_of(console: Console, request: Request = Request()) -> RunEnviron
             config_for(query, queue.settings, keys)
         except UsageError as error:
             said = f"{query.file}:{query.line}: {error.message} → {error.hint} (“{query.text}”)"
-            others = tuple(one for one in workspace.queue.queries if one is not query)
-            workspace = replace(
-                workspace, queue=replace(workspace.queue, queries=others, left_out=(*workspace.queue.left_out, said))
-            )
-    queue = workspace.queue
+            others = tuple(one for one in queue.queries if one is not query)
+            queue = replace(queue, queries=others, left_out=(*queue.left_out, said))
+    workspace = replace(workspace, queue=queue)
     if len(queue.settings.corpus) > 1:  # of one alone, the search says that it is missing
         why = "this folder of documents is missing or cannot be listed → correct settings: corpus:, or create it"
         missing = tuple(f"{name}: {why}" for name in corpus_status.unusable_folders(workspace))

@@ -155,25 +155,23 @@ async def session_changes(
         was_there = page and (page.file_changed or is_other_kind) and not earlier.reported_at <= page.file_changed <= page.at
         return not (is_known or was_there) and not all(holds_quote(quoted, one) for one in _parts(fact.quote))
 
-    added = [fact for fact in facts if is_new(fact)]
     quotes_now = {fact.quote for fact in facts}
-    places = {fact.url for fact in (*earlier.facts, *facts, *state.more_places)}
+    kept = sum(fact.quote in quotes_now if of_passages else fact.id not in touched for fact in read_again)
+    places = {moved.get(fact.url, fact.url) for fact in (*earlier.facts, *facts, *state.more_places)}
+    places -= {one.before.url for one in changed}
     return v.Changes(
         session=earlier.session,
         since=min([earlier.reported_at, *(read_at[one.before.digest] for one in changed)]),
-        added=tuple(fact.id for fact in added),
+        added=tuple(fact.id for fact in facts if is_new(fact)),
         changed=tuple(changed),
         gone=tuple(gone),
         sources=tuple(
             v.SourceChange(url=url, title=source.title, before=source.digest, after=now[source.url])
             for source in differing
-            if (url := moved.get(source.url, source.url)) not in {one.before.url for one in changed}
-            and {url, source.url} & places
+            if (url := moved.get(source.url, source.url)) in places
         ),
         unread=tuple(unread),
-        kept=0
-        if is_other_kind
-        else sum(fact.quote in quotes_now if of_passages else fact.id not in touched for fact in read_again),
+        kept=0 if is_other_kind else kept,
         called_wrong=len(left_out),
         first_of_kind=is_other_kind,
         moved=moved,

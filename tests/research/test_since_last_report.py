@@ -422,7 +422,7 @@ def test_of_a_passage_the_sentences_alone_that_came_or_went_are_told_and_a_renam
     assert "bought" not in said(folder, "digest").out
     note = note.rename(note.with_name("cellar.md"))
     renamed = night(folder)
-    assert re.search(r"\[!tip\] Nothing new since .*: 2 passages as before", renamed)
+    assert re.search(r"\[!tip\] Nothing new since .*: 1 passage as before", renamed)
     assert "could not be read" not in renamed
     zebras = split + "\n## Zebras\n\nZebras sleep at noon. Otto sleeps {} hours.\n"
     note.write_text(zebras.format(3))
