@@ -114,8 +114,8 @@ async def session_changes(
     altered = [one for one in earlier.sources if now.get(one.url, one.digest) != one.digest and one.url not in called_off]
     asked, differing = list[_Said](), list[v.KnownSource]()
     for source in altered:
-        old, new = ({tuple(words(one)) for one in _sentences(text_of(digest))} for digest in (source.digest, now[source.url]))
-        if old != new:
+        then, since = ({tuple(words(one)) for one in _sentences(text_of(digest))} for digest in (source.digest, now[source.url]))
+        if then != since:
             differing.append(source)
             asked += _new_sentences(source, moved.get(source.url, source.url), text_of(source.digest), text_of(now[source.url]))
     not_wanted = "\n\n".join(fact.quote for fact in left_out)
@@ -125,7 +125,8 @@ async def session_changes(
         if fact.id in state.facts or now.get(fact.url) == fact.digest:
             continue
         text = text_of(now[fact.url]) if fact.url in now else ""
-        lost = [one for one in _parts(fact.quote) if not holds_quote(text, one)]
+        old = text_of(before[fact.url].digest) if fact.url in before else ""  # a later session may have told that it is gone
+        lost = [one for one in _parts(fact.quote) if not holds_quote(text, one) and (not old or holds_quote(old, one))]
         is_shown = fact.url not in deleted or not of_passages or _holds_a_part(shown, fact.quote)
         reworded = [one for one in lost if any(_alike(one, other) >= _REWORDED for other in _sentences(text))]
         texts = [text_of(page.digest) for page in state.pages.values()] if is_shown and len(lost) > len(reworded) else []
@@ -141,10 +142,10 @@ async def session_changes(
     changed = []
     for near, one, text, was in told:
         name = next((fact.id for fact in read_again if was and holds_quote(fact.quote, was)), one.old)
-        then = v.Fact(id=name, claim="", quote=was, url=one.url, digest=one.old, path=one.path)
+        was_said = v.Fact(id=name, claim="", quote=was, url=one.url, digest=one.old, path=one.path)
         after = next((fact.id for fact in facts if fact.url == one.url and holds_quote(fact.quote, one.text)), "")
         if not (was and holds_quote(not_wanted, was)):
-            changed.append(v.FactChange(before=then, after=after, said=text, near=round(near, 2)))
+            changed.append(v.FactChange(before=was_said, after=after, said=text, near=round(near, 2)))
     replaced = [one.before.quote for one in changed if one.before.quote]
     gone = [one for _, one in bearing if isinstance(one, v.Fact) and not any(holds_quote(one.quote, was) for was in replaced)]
     read_at = {one.digest: one.at or earlier.reported_at for one in earlier.sources}
@@ -232,7 +233,7 @@ async def _bearing(
         return -min(shares[at], default=1.0), -scales[-1][place[alone[at]]]  # of one passage first what is nearest by itself
 
     order = sorted(range(len(found)), key=rank)
-    near = (at for at in order if all(share >= least for share, least in zip(shares[at], bounds, strict=True)))
+    near = (at for at in order if nearest and all(share >= least for share, least in zip(shares[at], bounds, strict=True)))
     return [(min(shares[at], default=1.0), found[at]) for at in near]
 
 

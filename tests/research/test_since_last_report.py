@@ -172,15 +172,15 @@ def test_a_source_that_could_not_be_read_again_says_neither_gone_nor_kept() -> N
     found = session_changes(earlier, after, lambda _digest: "")
     assert (found.gone, found.changed, found.kept) == ((), (), 1)
     assert [(source.url, source.reason) for source in found.unread] == [(SEA, "it is gone")]
-    after.failures = {}
-    assert "no time" in session_changes(earlier, after, lambda _digest: "").unread[0].reason
+    assert "no time" in session_changes(earlier, session({}), lambda _digest: "").unread[0].reason
 
 
 def test_what_only_a_deleted_document_said_is_gone_and_what_another_says_too_is_kept() -> None:
     before = {SEA: ["The sea is deep.", "The land is dry."], LAND: ["The land is dry."]}
     after = session({LAND: before[LAND]}, name="s-2")
     after.failures = {f"Read:{SEA}": Failure(f"Read:{SEA}", 1, True, "ReadFailed", f"{SEA} cannot be read: {GONE}", "")}
-    found = session_changes(earlier_session(cited(session(before))), after, lambda _digest: before[LAND][0])
+    known, texts = earlier_session(cited(session(before))), {digest(said): " ".join(said) for said in before.values()}
+    found = session_changes(known, after, texts.__getitem__)
     assert [fact.quote for fact in found.gone] == ["The sea is deep."]
     assert (found.kept, len(found.unread)) == (2, 1)
 
