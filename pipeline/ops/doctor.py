@@ -181,12 +181,12 @@ def _embeddings(workspace: Workspace, keys: Keys) -> Iterator[CheckResult]:
 
 
 def _network(workspace: Workspace, keys: Keys) -> Iterator[CheckResult]:
-    services, pages = (services.route_of(workspace.queue.settings, keys, to_pages=of_pages) for of_pages in (False, True))
-    for proxy in dict.fromkeys(services.proxies.values()):
+    servers, pages = (services.route_of(workspace.queue.settings, keys, to_pages=of_pages) for of_pages in (False, True))
+    for proxy in dict.fromkeys(servers.proxies.values()):
         whose = "models, searches and pages" if pages.proxies else "models and searches"
         yield ok("network", f"{whose} are asked through the proxy {proxy.place}, from {proxy.source}")
-    if services.unused:
-        yield note("network", f"models and searches are asked without {services.unused}", "write http://HOST:PORT, or unset it")
+    if servers.unused:
+        yield note("network", f"models and searches are asked without {servers.unused}", "write http://HOST:PORT, or unset it")
     if pages.unused:
         todo = "if pages can be read no other way, write proxy: http://HOST:PORT under settings"
         yield note("network", f"pages are read without {pages.unused}", todo)
