@@ -60,6 +60,9 @@ class TestPostgresStore(EventStoreContract):
     """The contract over a database."""
 
 
+OTHERS = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+
+
 def sql(url: str, statement: str, *values: object) -> list[tuple[Any, ...]]:
     with psycopg.connect(url, autocommit=True) as connection:
         done = connection.execute(statement.encode(), values)
@@ -67,15 +70,14 @@ def sql(url: str, statement: str, *values: object) -> list[tuple[Any, ...]]:
 
 
 def cut_connections(url: str) -> None:
-    sql(
-        url,
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
-    )
+    sql(url, f"SELECT pg_terminate_backend(pid) {OTHERS}")
 
 
-def test_a_stream_whose_writer_died_is_free(store: PostgresStore, other_store: PostgresStore) -> None:
+def test_a_stream_whose_writer_died_is_free(store: PostgresStore, other_store: PostgresStore, postgres_store_url: str) -> None:
     store.append("s-1", records([1]), 0)
     store.close()
+    while sql(postgres_store_url, f"SELECT 1 {OTHERS}"):
+        time.sleep(0.02)  # the server ends a connection after the client has
     assert other_store.append("s-1", [record(2, run="run-2")], 1) == 2
 
 
@@ -313,12 +315,11 @@ def test_a_server_that_is_full_is_named_as_such(store: PostgresStore, state: str
 def test_a_store_that_nobody_uses_any_more_has_no_connection(postgres_store_url: str, tmp_path: Path) -> None:
     gc.disable()  # a process that builds again and again makes a store each time, and collects seldom
     try:
-        for _ in range(5):
-            PostgresStore(postgres_store_url, tmp_path).append("s-1", [], 0)
-        query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        for number in range(5):
+            PostgresStore(postgres_store_url, tmp_path).append(f"s-{number}", [], 0)
         until = time.monotonic() + 30
         with psycopg.connect(postgres_store_url, autocommit=True) as connection:
-            while (found := connection.execute(query).fetchone()) != (0,) and time.monotonic() < until:
+            while (found := connection.execute(f"SELECT count(*) {OTHERS}").fetchone()) != (0,) and time.monotonic() < until:
                 time.sleep(0.02)  # the server ends a connection after the client has
         assert found == (0,)
     finally:
