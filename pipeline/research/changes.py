@@ -33,9 +33,9 @@ _MOST_MEANT = 8  # sentences that are compared by meaning with one that replaced
 _LONG, _SPELT = 5, 0.8  # letters of a word, and the share that two spellings of it have in common: "enabled" is not "disabled"
 _REWORDED = 0.5  # least share of pairs of words in common if one sentence of a source replaced another
 _MOVED = 0.8  # least share of repeated pairs of words, in both directions, of a document under another name
-_MOST_COMPARED = 100  # sentences of one session, those first whose passages have most words of the question
-_MOST_TOLD = 12  # of one session
-_MOST_SOURCES = 200  # that a session knows from those before it
+# Of one session: sentences that are compared, those first whose passages have most words of the question; changes that are told;
+# sources that it knows from the sessions before it.
+_MOST_COMPARED, _MOST_TOLD, _MOST_SOURCES = 100, 12, 200
 
 
 class _Said(NamedTuple):

@@ -36,6 +36,7 @@ Cosines: TypeAlias = Callable[[Sequence[int]], Mapping[int, float]]
 
 LONGEST = 2_000  # characters of a text: most models read no more than 512 tokens
 NEAREST = 100  # passages that a ranking by meaning holds
+_KEPT = 50_000  # vectors of sentences in one process, half a kilobyte each
 _PROBE = "The harbour master counts the ships before the tide turns."
 _SAME_MODEL = 0.98  # cosine of two vectors of the same text: servers round differently, other models differ far more
 _REQUESTS = 2  # of a group for each that the server takes at once: after a group its cost is recorded
@@ -169,11 +170,12 @@ class Nearness:
         Raises:
             StepError: the model fails.
         """
-        missing = [one for one in dict.fromkeys([text, *others]) if one not in self._vectors]
+        known = self._vectors = {} if len(self._vectors) > _KEPT else self._vectors
+        missing = [one for one in dict.fromkeys([text, *others]) if one not in known]
         prefix = self._embedder.model.query_prefix
         found = await self._embedder.embed([f"{prefix} {one}".lstrip() for one in missing]) if missing else Embedded(())
-        self._vectors |= {one: packed(vector) for one, vector in zip(missing, found.vectors, strict=True)}
-        return [cosine(self._vectors[text], self._vectors[one]) for one in others]
+        known |= {one: packed(vector) for one, vector in zip(missing, found.vectors, strict=True)}
+        return [cosine(known[text], known[one]) for one in others]
 
 
 class Meaning:
