@@ -156,7 +156,7 @@ async def _context_of_talk(env: RunEnvironment, state: TalkState, sessions: Sequ
             pages,
             lambda digest: env.store.objects.get(digest).decode("utf-8"),
             sessions,
-            state.last_at[:10],
+            state.last_at[:10] or f"{datetime.now(UTC):%Y-%m-%d}",
             is_gone,
             None if is_unusable else pages,
         )

@@ -216,7 +216,6 @@ class ReportQuestion(EvidenceQuestion[ReportText]):
     parts: int = 1
     on: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
-    earlier_on: str = ""
     beyond: bool = False
 
     def fault(self, answer: Any) -> str:

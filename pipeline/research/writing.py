@@ -180,7 +180,6 @@ async def write_report(step: WriteReport, state: SessionState, context: StepCont
         on=tuple(dict.fromkeys(fact.question for fact in facts.values() if fact.question)) if parts > 1 else (),
         written=tuple(_written(state)) if step.part == BEGINNING else (),
         room=0 if step.part == BEGINNING else window_of(state),  # what the parts say was checked against it
-        earlier_on=state.earlier.reported_at[:10] if state.earlier and not state.earlier.of_passages else "",
         beyond=state.config.beyond,
     )
     answer = await context.answer(question)

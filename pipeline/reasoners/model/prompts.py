@@ -126,8 +126,9 @@ def view_of(question: q.Question[Any], delimiters: Delimiters, limit: int) -> Vi
         case q.ReadingQuestion():
             view |= _reading(question, delimiters, limit)
         case q.ReportQuestion():
-            names = ("kind", "words", "part", "parts", "earlier_on", "beyond", "unknown", "on", "written")
+            names = ("kind", "words", "part", "parts", "beyond", "unknown", "on", "written")
             view |= {name: getattr(question, name) for name in names}
+            view["earlier_on"] = ""  # a template of an earlier version asks for it
         case q.CheckQuestion():
             view["sentences"] = [
                 {"key": key, "text": one.text, "keys": ", ".join(one.keys), "cites": one.cites, "warning": one.warning}
