@@ -279,10 +279,11 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
         after = stated(one.after, text) if one.after else {"text": text, "place": parts.place_of(one.before.url)}
         return {"before": stated_before(one.before)["text"], "after": after}
 
+    report, at, *_ = loaded.beside.reports.get(found.session, (None, ""))
     return {
         **dict(found),
         "day": found.since,
-        "report": loaded.beside.reports.get(found.session, (None,))[0],
+        "report": report if at[:10] == found.since[:10] else None,  # a source may have been read last before that
         "added": list(map(stated, news_of(state))),
         "changed": list(map(changed, found.changed)),
         "gone": list(map(stated_before, found.gone)),
