@@ -2,8 +2,8 @@
 
 Compared are the texts of the documents, sentence by sentence, whatever of them a report quotes. A sentence bears on the question
 if it, or its passage, under its headings, is about half as near to the question as the nearest passage of the report, by words
-and by meaning. Of 760 changes of two manuals, over five releases each, a reader wanted 68 to be told first: 63 of them are told,
-and 142 of the 561 that he did not want.
+and by meaning. Of 760 changes of two manuals, over five releases each, a reader wanted to see 68 first: by this measure 63 of
+them bear on their question, and 142 of the 561 that he did not want.
 """
 
 from __future__ import annotations
@@ -36,6 +36,9 @@ _MOVED = 0.8  # least share of repeated pairs of words, in both directions, of a
 # Of one session: sentences that are compared, those first whose passages have most words of the question; changes that are told;
 # sources that it knows from the sessions before it.
 _MOST_COMPARED, _MOST_TOLD, _MOST_SOURCES = 100, 12, 200
+
+
+_ByWords = dict[tuple[str, ...], str]  # sentences
 
 
 class _Said(NamedTuple):
@@ -114,11 +117,11 @@ async def session_changes(
     altered = [one for one in earlier.sources if now.get(one.url, one.digest) != one.digest and one.url not in called_off]
     asked, differing = list[_Said](), list[v.KnownSource]()
     for source in altered:
-        then, since = ({tuple(words(one)) for one in _sentences(text_of(digest))} for digest in (source.digest, now[source.url]))
-        if then != since:
+        texts = text_of(source.digest), text_of(now[source.url])
+        then, said_now = ({tuple(words(one)): one for one in _sentences(text)} for text in texts)
+        if then.keys() != said_now.keys():
             differing.append(source)
-            asked += _new_sentences(source, moved.get(source.url, source.url), text_of(source.digest), text_of(now[source.url]))
-    not_wanted = "\n\n".join(fact.quote for fact in left_out)
+            asked += _new_sentences(source, moved.get(source.url, source.url), texts, then, said_now)
 
     gone, touched = list[v.Fact](), set[str]()
     for fact in read_again:
@@ -127,10 +130,11 @@ async def session_changes(
         text = text_of(now[fact.url]) if fact.url in now else ""
         old = text_of(before[fact.url].digest) if fact.url in before else ""  # a later session may have told that it is gone
         lost = [one for one in _parts(fact.quote) if not holds_quote(text, one) and (not old or holds_quote(old, one))]
-        is_shown = fact.url not in deleted or not of_passages or _holds_a_part(shown, fact.quote)
-        reworded = [one for one in lost if any(_alike(one, other) >= _REWORDED for other in _sentences(text))]
-        texts = [text_of(page.digest) for page in state.pages.values()] if is_shown and len(lost) > len(reworded) else []
-        rest = [one for one in lost if one not in reworded and not any(holds_quote(other, one) for other in texts)]
+        is_shown = fact.url not in deleted or not of_passages or any(holds_quote(shown, one) for one in _parts(fact.quote))
+        others = _sentences(text) if lost else ()
+        reworded = [one for one in lost if any(_alike(one, other) >= _REWORDED for other in others)]
+        read = [text_of(page.digest) for page in state.pages.values()] if is_shown and len(lost) > len(reworded) else []
+        rest = [one for one in lost if one not in reworded and not any(holds_quote(other, one) for other in read)]
         touched |= {fact.id} if rest or reworded else set()
         part = {} if rest == _parts(fact.quote) else {"claim": "", "quote": "\n".join(rest)}
         gone += [fact.model_copy(update={"url": moved.get(fact.url, fact.url), **part})] if rest else []
@@ -144,7 +148,7 @@ async def session_changes(
         name = next((fact.id for fact in read_again if was and holds_quote(fact.quote, was)), one.old)
         was_said = v.Fact(id=name, claim="", quote=was, url=one.url, digest=one.old, path=one.path)
         after = next((fact.id for fact in facts if fact.url == one.url and holds_quote(fact.quote, one.text)), "")
-        if not (was and holds_quote(not_wanted, was)):
+        if not (was and any(holds_quote(fact.quote, was) for fact in left_out)):
             changed.append(v.FactChange(before=was_said, after=after, said=text, near=round(near, 2)))
     replaced = [one.before.quote for one in changed if one.before.quote]
     gone = [one for _, one in bearing if isinstance(one, v.Fact) and not any(holds_quote(one.quote, was) for was in replaced)]
@@ -197,12 +201,13 @@ def _moved(earlier: v.EarlierSession, state: SessionState, text_of: Callable[[st
         yield from ((one.url, url) for url in found[:1])
 
 
-def _new_sentences(source: v.KnownSource, url: str, old: str, new: str) -> Iterator[_Said]:
+def _new_sentences(source: v.KnownSource, url: str, texts: tuple[str, str], then: _ByWords, said: _ByWords) -> Iterator[_Said]:
     """Yield the sentences of a source's text that the one before it, if that is still stored, had nowhere.
 
-    What no passage holds gives orders to models. A question says nothing.
+    ``texts`` are both, the earlier one first, ``then`` and ``said`` the sentences of each by their words. What no passage holds
+    gives orders to models. A question says nothing.
     """
-    then, said = ({tuple(words(one)): one for one in _sentences(text)} for text in (old, new))
+    old, new = texts
     places = {tuple(words(one)): place for place in passages(new) for one in _sentences(place.body)}
     lost = tuple(one for key, one in then.items() if key not in said)
     for at, (key, one) in enumerate(said.items()):
@@ -223,32 +228,25 @@ async def _bearing(
     scales += [list(await nearness(query, texts))] if nearness else []
     most = [max(scale[: len({*nearest})], default=0.0) for scale in scales]
     place = {text: at for at, text in enumerate(texts)}
-    bounds = [bound for bound, best in zip(_BEARS, most, strict=False) if best > 0]
-    shares = [
-        [max(scale[place[form]] for form in each) / best for scale, best in zip(scales, most, strict=True) if best > 0]
-        for each in forms
-    ]
-
-    def rank(at: int) -> tuple[float, float]:
-        return -min(shares[at], default=1.0), -scales[-1][place[alone[at]]]  # of one passage first what is nearest by itself
-
-    order = sorted(range(len(found)), key=rank)
-    near = (at for at in order if nearest and all(share >= least for share, least in zip(shares[at], bounds, strict=True)))
+    known = [(scale, best, least) for scale, best, least in zip(scales, most, _BEARS, strict=False) if best > 0]
+    shares = [[max(scale[place[form]] for form in each) / best for scale, best, _ in known] for each in forms]
+    # Of one passage that comes first which is nearest by itself.
+    order = sorted(range(len(found)), key=lambda at: (-min(shares[at], default=1.0), -scales[-1][place[alone[at]]]))
+    near = (at for at in order if nearest and all(share >= least for share, (*_, least) in zip(shares[at], known, strict=True)))
     return [(min(shares[at], default=1.0), found[at]) for at in near]
 
 
 async def _with_what_was(
     found: Sequence[tuple[float, _Said]], text_of: Callable[[str], str], nearness: Nearness | None
 ) -> list[tuple[float, _Said, str, str]]:
-    """Return the first sentences, each with what is told of it, and with what was there instead, "" if nothing like it.
+    """Return the first sentences, each with what a report shows for it, and with what was there instead, "" if nothing like it.
 
     Of what was added to one passage all is told in one. A sentence that still says the same is left out. ``text_of`` returns a
     source's text by its address.
     """
     first, was = found[: 4 * _MOST_TOLD], dict[int, str]()
-    pairs = [
-        (alike, at, old) for at, (_, one) in enumerate(first) for old in one.lost if (alike := _alike(old, one.text)) >= _REWORDED
-    ]
+    every = ((_alike(old, one.text), at, old) for at, (_, one) in enumerate(first) for old in one.lost)
+    pairs = [pair for pair in every if pair[0] >= _REWORDED]
     for at, (_, one) in enumerate(first):
         others = nlargest(_MOST_MEANT, one.lost, key=lambda old: _alike(old, one.text)) if nearness else ()
         cosines = await nearness(one.text, others) if nearness else ()
@@ -302,10 +300,6 @@ def _parts(quote: str) -> list[str]:
     return _sentences(quote) or [quote]
 
 
-def _holds_a_part(text: str, quote: str) -> bool:
-    return any(holds_quote(text, one) for one in _parts(quote))
-
-
 def _under(path: Sequence[str], text: str) -> str:
     return f"{' › '.join(path)}: {text}"
 
@@ -328,6 +322,6 @@ async def compare(_step: s.Compare, state: SessionState, context: StepContext) -
     wrong = {fact.id for fact in state.earlier.facts if rated.same(fact) in rated.wrong}
     try:
         changes = await session_changes(state.earlier, state, text_of, context.nearness, wrong)
-    except StepError:  # the model of vectors fails, as the searches said
+    except StepError:  # the model of vectors fails, which a warning says
         changes = await session_changes(state.earlier, state, text_of, None, wrong)
     return StepResult((e.ChangesFound(changes=changes),))

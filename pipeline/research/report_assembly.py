@@ -161,7 +161,7 @@ async def choose_passages(_step: s.ChoosePassages, state: SessionState, context:
     """Choose the passages of the pages read that come nearest to the question, first the one with the nearest sentence.
 
     Of 101 questions on seven manuals, the 200 characters from the sentence on that is nearest by meaning, under its heading, hold
-    the answer of 34; from the one on with most words of the question, of 25.
+    the answer of 32; from the one on with most words of the question, of 25.
     """
     hits = (hit for search in _searches(state) for hit in search.hits)
     pages = with_texts(sorted(state.pages.values(), key=lambda page: page.url), hits, context.page_text)
@@ -171,7 +171,7 @@ async def choose_passages(_step: s.ChoosePassages, state: SessionState, context:
     best = choice.passages[: 1 if any(rated.same(one) in rated.useful for one in choice.passages[:1]) else _COMPARED]
     found = [(fact, one) for fact in best for _, one in statements(f"{fact.lead}\n\n{fact.quote}") if words(one)]
     if context.nearness and found:
-        with suppress(StepError):  # as the searches said
+        with suppress(StepError):  # which a warning says
             near = await context.nearness(state.query, [f"{''.join(fact.path[-1:])}: {one}" for fact, one in found])
             first, said = found[max(range(len(found)), key=near.__getitem__)]
             choice = choice._replace(passages=(first, *(one for one in choice.passages if one != first)))

@@ -173,7 +173,11 @@ class Nearness:
         known = self._vectors = {} if len(self._vectors) > _KEPT else self._vectors
         missing = [one for one in dict.fromkeys([text, *others]) if one not in known]
         prefix = self._embedder.model.query_prefix
-        found = await self._embedder.embed([f"{prefix} {one}".lstrip() for one in missing]) if missing else Embedded(())
+        try:
+            found = await self._embedder.embed([f"{prefix} {one}".lstrip() for one in missing]) if missing else Embedded(())
+        except StepError as error:
+            _log.warning("sentences are compared by words alone, not by meaning: %s", error.message)
+            raise
         known |= {one: packed(vector) for one, vector in zip(missing, found.vectors, strict=True)}
         return [cosine(known[text], known[one]) for one in others]
 

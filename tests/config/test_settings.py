@@ -126,6 +126,7 @@ def test_auto_takes_the_first_server_whose_key_is_set_else_the_extractive_engine
     assert server_of(Settings(), {}) == ("extractive", "", "", "")
     assert server_of(Settings(reasoner="extractive"), ROUTER) == ("extractive", "", "", "")
     assert "neither OPENROUTER_API_KEY nor OPENAI_API_KEY" in reasoner_for(Settings(), Keys()).why
+    assert reasoner_for(Settings(reasoner="extractive"), Keys(), "extractive").server is None
 
 
 def test_a_named_model_goes_to_the_server_whose_key_is_set() -> None:

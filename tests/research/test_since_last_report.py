@@ -22,17 +22,7 @@ from pipeline.domain.agenda import agenda
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import PageRead, ReportGenerated, TopicSurveyed
 from pipeline.domain.reasoner_questions import PlanQuestion, Question
-from pipeline.domain.research_values import (
-    Changes,
-    EarlierSession,
-    Fact,
-    Hit,
-    KnownSource,
-    Outcome,
-    PlanNode,
-    Reference,
-    ResearchConfig,
-)
+from pipeline.domain.research_values import Changes, EarlierSession, Fact, Hit, KnownSource, PlanNode, Reference, ResearchConfig
 from pipeline.domain.session import ResearchSession, state_of
 from pipeline.domain.session_state import Failure, Iteration, PageObserved, SessionState, Worker
 from pipeline.domain.steps import FetchPage
@@ -84,8 +74,8 @@ def session(world: World, found: World | None = None, name: str = "s-1") -> Sess
 def cited(state: SessionState) -> SessionState:
     """The session with a report that cites every page; of passages, if some were chosen."""
     references = tuple(Reference(number=1, url=url, title=url, digest="", facts=()) for url in state.pages)
-    outcome: Outcome = "passages" if state.passages else "answered"
-    return replace(state, report=ReportGenerated(title="", summary=(), sections=(), references=references, outcome=outcome))
+    report = ReportGenerated(title="", summary=(), sections=(), references=references)
+    return replace(state, report=report.model_copy(update={"outcome": "passages" if state.passages else "answered"}))
 
 
 def session_changes(
@@ -129,7 +119,10 @@ def test_what_changed_in_a_further_place_is_told_if_it_is_half_as_near_as_the_ne
     texts = {digest(sentences): " ".join(sentences) for world in worlds for sentences in world.values()}
     then, now = (session(world, {SEA: ["It is deep."]}, name) for world, name in zip(worlds, ("s-1", "s-2"), strict=True))
     now.query, now.more_places = "How wide is the land?", (fact(LAND, "The land is 4 miles wide.", ""),)
-    found = session_changes(earlier_session(cited(then)), now, texts.__getitem__)
+    known = earlier_session(cited(then))
+    read_before = tuple(one.model_copy(update={"at": "2020-01-01"}) for one in known.sources)
+    found = session_changes(known.model_copy(update={"sources": read_before}), now, texts.__getitem__)
+    assert found.since == "2020-01-01"  # the last report did not read it
     assert [(one.before.quote, one.said) for one in found.changed] == [(worlds[0][LAND][0], worlds[1][LAND][0])]
 
 
@@ -183,6 +176,14 @@ def test_what_only_a_deleted_document_said_is_gone_and_what_another_says_too_is_
     found = session_changes(known, after, texts.__getitem__)
     assert [fact.quote for fact in found.gone] == ["The sea is deep."]
     assert (found.kept, len(found.unread)) == (2, 1)
+
+
+def test_what_a_session_between_found_to_be_gone_is_not_gone_again() -> None:
+    before, after = {SEA: ["The sea is deep.", "Whales sing."]}, {SEA: ["Whales sing."]}
+    texts = {digest(world[SEA]): " ".join(world[SEA]) for world in (before, after)}
+    known, between = (earlier_session(cited(session(world))) for world in (before, after))
+    later = known.model_copy(update={"sources": between.sources})
+    assert [len(session_changes(one, session(after), texts.__getitem__).gone) for one in (known, later)] == [1, 0]
 
 
 def test_of_reports_of_passages_the_passages_alone_are_compared_and_not_what_a_model_had_found_before_it_failed() -> None:
